@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file params.h
+ * @brief What the host tells an engine about one call: the one parameter of every kernel, and the
+ *        input of the host engine. Compiled by NVRTC, which has no standard headers, and by C11.
+ *
+ * The host has checked everything that can be checked without reading tensor data; what the data
+ * says (lengths, starts, tables) is clamped by the engine.
+ */
+#ifndef TKJ_PARAMS_H
+#define TKJ_PARAMS_H
+
+/* Version of the templates' contract with the library; a directory that carries another one is not
+   used. Raise it with every change of this file or of what preludes define. */
+#define TKJ_TEMPLATE_ABI 1
+
+#ifdef __CUDACC_RTC__
+typedef signed char tkj_i8;
+typedef unsigned char tkj_u8;
+typedef unsigned short tkj_u16;
+typedef int tkj_i32;
+typedef unsigned int tkj_u32;
+typedef long long tkj_i64;
+typedef unsigned long long tkj_u64;
+#else
+#include <stdint.h>
+typedef int8_t tkj_i8;
+typedef uint8_t tkj_u8;
+typedef uint16_t tkj_u16;
+typedef int32_t tkj_i32;
+typedef uint32_t tkj_u32;
+typedef int64_t tkj_i64;
+typedef uint64_t tkj_u64;
+#endif
+
+#ifdef __cplusplus
+#define TKJ_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#else
+#define TKJ_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+
+/** One-dimensional int32 input: element i is at data[i * stride]. NULL data = absent. */
+typedef struct tkj_vector {
+    const tkj_i32 *data;
+    tkj_i64 stride;
+} tkj_vector;
+
+/** One selection. Strides are in elements. */
+typedef struct tkj_select_params {
+    const void *score; /* row i at score + i * score_stride */
+    tkj_i64 score_stride;
+    tkj_i64 rows;     /* B */
+    tkj_i64 width;    /* L */
+    tkj_i64 out_rows; /* R >= B; rows beyond B are padding */
+
+    const tkj_i32 *lengths; /* row i = (b, j): lengths[b * stride_b + j * stride_j] */
+    tkj_i64 lengths_stride_b;
+    tkj_i64 lengths_stride_j;
+    tkj_i64 lengths_step;   /* 1: minus (next_n - 1 - j), never below 0; 0: as it is */
+    tkj_i64 next_n;         /* i = b * next_n + j */
+    tkj_i64 compress_ratio; /* divides the length */
+    tkj_vector row_starts;
+    tkj_vector row_ends;
+
+    const tkj_i32 *page_table; /* table row b at page_table + b * page_table_stride */
+    tkj_i64 page_table_stride;
+    tkj_i64 page_table_rows;  /* batch of the table */
+    tkj_i64 page_table_width; /* P */
+    tkj_vector page_table_row_starts;
+    tkj_vector cu_seqlens_q;
+    tkj_i64 cu_batch; /* its size - 1 */
+    tkj_vector row_to_batch;
+    tkj_vector offsets; /* ragged: topk_indices_offset */
+
+    void *indices; /* int32 or int64, as the spec says */
+    tkj_i64 indices_stride;
+    tkj_i32 *raw_indices; /* NULL = not wanted */
+    tkj_i64 raw_indices_stride;
+    void *values; /* NULL = not wanted */
+    tkj_i64 values_stride;
+    tkj_u32 *check_counts; /* NULL unless the spec has check */
+} tkj_select_params;
+
+TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 280, "host and device must agree on the layout");
+
+/** Outer dimensions that fast_topk can walk: 64 less the one that is searched. */
+#define TKJ_FAST_TOPK_DIMS 63
+
+/** One outer dimension of fast_topk: its size, and its stride in each tensor in elements. */
+typedef struct tkj_outer_dim {
+    tkj_i64 size;
+    tkj_i64 in_stride;
+    tkj_i64 values_stride;
+    tkj_i64 indices_stride;
+} tkj_outer_dim;
+
+/** One fast_topk: rows = the product of the outer sizes; the last outer dimension varies fastest.
+ */
+typedef struct tkj_fast_topk_params {
+    const void *in;
+    void *values;
+    tkj_i64 *indices;
+    tkj_i64 rows;
+    tkj_i64 size;      /* of the searched dimension */
+    tkj_i64 in_stride; /* along it, in each tensor */
+    tkj_i64 values_stride;
+    tkj_i64 indices_stride;
+    tkj_i64 outer_dims;
+    tkj_outer_dim outer[TKJ_FAST_TOPK_DIMS];
+} tkj_fast_topk_params;
+
+TKJ_STATIC_ASSERT(sizeof(tkj_fast_topk_params) == 72 + 32 * TKJ_FAST_TOPK_DIMS,
+                  "host and device must agree on the layout");
+
+#endif /* TKJ_PARAMS_H */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file driver.h
+ * @brief The CUDA Driver API: devices, loading, launching. Only driver.c includes cuda.h.
+ *
+ * libcuda is opened once per process, through dlopen and cuGetProcAddress, on the first call that
+ * needs it, and stays open. All cold calls run in relaxed capture mode, so that another thread's
+ * capture in global mode stays valid (flashinfer PR#3172).
+ */
+#ifndef TKJ_DRIVER_H
+#define TKJ_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <topk_jit/topk_jit.h>
+
+#include "device.h"
+
+/** A kernel in the driver: both handles are the driver's, library is owned. */
+typedef struct tkj_kernel {
+    void *library; /* CUlibrary */
+    void *kernel;  /* CUkernel: valid in every context */
+} tkj_kernel;
+
+/** Shape of one launch. */
+typedef struct tkj_launch {
+    void *kernel; /* CUkernel */
+    uint32_t grid;
+    uint32_t threads;
+    uint32_t shared_bytes;
+    bool pdl;
+} tkj_launch;
+
+/**
+ * Opens libcuda and initialises it, once per process (a failure is tried again).
+ * @param[out] version  1000 * major + 10 * minor of the CUDA version the driver supports
+ * @return TOPK_JIT_OK, TOPK_JIT_DRIVER_NOT_FOUND, TOPK_JIT_DRIVER_TOO_OLD, TOPK_JIT_NO_DEVICE,
+ *         TOPK_JIT_DRIVER_FAILED
+ */
+topk_jit_status tkj_driver_open(int *version);
+
+/** Number of devices. The driver must be open, here and below. */
+topk_jit_status tkj_driver_device_count(int *count);
+
+/** Facts of one device. @return TOPK_JIT_NO_DEVICE if there is no such ordinal */
+topk_jit_status tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
+
+/** Ordinal of the device of the stream's context; NULL = of the current context.
+ *  @return TOPK_JIT_NO_DEVICE if no context is current */
+topk_jit_status tkj_driver_stream_device(CUstream stream, int *ordinal);
+
+/** True while the stream is being captured into a graph. */
+topk_jit_status tkj_driver_is_capturing(CUstream stream, bool *capturing);
+
+/**
+ * Loads a cubin or PTX from memory, finds its entry, loads it into the stream's context and allows
+ * it shared_bytes of dynamic shared memory on the device.
+ * @param[out] out  released with tkj_driver_unload
+ * @return TOPK_JIT_OK, TOPK_JIT_LOAD_FAILED (message: the driver's reason), TOPK_JIT_DRIVER_FAILED
+ */
+topk_jit_status tkj_driver_load(const void *image, const char *entry, uint32_t shared_bytes,
+                                int ordinal, CUstream stream, tkj_kernel *out);
+
+/** Unloads; a zeroed kernel is ignored, errors too (the process may be exiting). */
+void tkj_driver_unload(tkj_kernel *kernel);
+
+/** Enqueues one launch: the only driver call of the hot path.
+ *  @param params  the kernel's one parameter, by address; copied before the call returns
+ *  @return TOPK_JIT_OK, TOPK_JIT_LAUNCH_FAILED */
+topk_jit_status tkj_driver_launch(const tkj_launch *launch, const void *params, CUstream stream);
+
+#endif /* TKJ_DRIVER_H */

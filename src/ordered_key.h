@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ordered_key.h @brief An element as an unsigned integer that sorts as the contract orders
+ * it. */
+#ifndef TKJ_ORDERED_KEY_H
+#define TKJ_ORDERED_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <topk_jit/topk_jit.h>
+
+/** Bytes of one element. */
+size_t tkj_dtype_size(topk_jit_dtype dtype);
+
+/**
+ * Key of the element at an address (aligned to the element).
+ *
+ * +0 and -0 have one key, all NaN have one: the greatest, or with nan_last 0, which no number has.
+ */
+uint64_t tkj_ordered_key(topk_jit_dtype dtype, bool nan_last, const void *element);
+
+#endif /* TKJ_ORDERED_KEY_H */

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes OUT, a C file with the contents of FILES as tkj_embedded_templates[].
+set(text "/* Generated from kernel_templates/ by embed.cmake. */\n#include \"template.h\"\n\n")
+set(table "")
+set(number 0)
+foreach(path IN LISTS FILES)
+  get_filename_component(name ${path} NAME)
+  file(READ ${path} hex HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
+  string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
+  string(APPEND text "static const char file_${number}[] = {\n${bytes}0};\n\n")
+  string(APPEND table "    {\"${name}\", file_${number}},\n")
+  math(EXPR number "${number} + 1")
+endforeach()
+string(APPEND text "const tkj_source tkj_embedded_templates[] = {\n${table}};\nconst size_t tkj_embedded_template_count = ${number};\n")
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file plan.h
+ * @brief The cold path in order: spec -> variants -> source -> key -> cache, or NVRTC -> driver.
+ */
+#ifndef TKJ_PLAN_H
+#define TKJ_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <topk_jit/topk_jit.h>
+
+#include "kernel_map.h"
+#include "target.h"
+#include "variants.h"
+
+/** How a kernel came to be in the cache. */
+typedef struct tkj_warm_result {
+    bool compiled;        /* false: it was already there */
+    uint64_t bytes;       /* of the entry */
+    uint64_t nanoseconds; /* spent on it */
+} tkj_warm_result;
+
+/**
+ * Puts one kernel of a spec into the cache, without a driver or a GPU. Here a store that fails is
+ * a failure, and so is a context without a cache. Thread-safe: several builders may run at once.
+ * @param spec         valid
+ * @param variant      of tkj_variants_enumerate(spec, target.architecture)
+ * @param[out] result  set on success
+ * @return TOPK_JIT_OK, TOPK_JIT_NVRTC_TARGET (naming the version that has it),
+ * TOPK_JIT_CACHE_FAILED, whatever compiling returns
+ */
+topk_jit_status tkj_plan_warm(topk_jit_context *context, const topk_jit_spec *spec,
+                              const tkj_variant *variant, tkj_target target,
+                              tkj_warm_result *result);
+
+/**
+ * Makes one spec ready on the device of the stream's context and enters it into the map.
+ * @param spec      valid and canonical
+ * @param[out] out  borrowed from the context
+ */
+topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec *spec,
+                                 CUstream stream, const tkj_prepared **out);
+
+#endif /* TKJ_PLAN_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file variants.h
+ * @brief The finite list of kernels of a spec, and which of them one call launches. Pure.
+ *
+ * The list depends on the spec and the GPU's architecture alone, so what is warmed is what is
+ * launched. Rows, width and device facts choose within it and set the grid.
+ */
+#ifndef TKJ_VARIANTS_H
+#define TKJ_VARIANTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <topk_jit/topk_jit.h>
+
+#include "device.h"
+
+#define TKJ_VARIANTS_MAX 8
+
+/** One kernel: a template and its tuning constants. */
+typedef struct tkj_variant {
+    const char *name;          /* "general": part of the kernel's name */
+    const char *template_name; /* "select_general.cu" */
+    uint32_t threads;          /* per block */
+    uint32_t items;            /* elements per thread and tile */
+    uint32_t shared_bytes;     /* dynamic shared memory */
+} tkj_variant;
+
+/** The kernels of a valid spec on an architecture. @return how many, 1 .. TKJ_VARIANTS_MAX */
+size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
+                              tkj_variant out[TKJ_VARIANTS_MAX]);
+
+/** Size of one call. */
+typedef struct tkj_call_shape {
+    int64_t rows;  /* that are written, padding included */
+    int64_t width; /* L, or the size of the searched dimension */
+    int32_t max_sms;
+} tkj_call_shape;
+
+/** Index into the enumerated list of the variant that serves a call best. */
+size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_call_shape *shape,
+                           const tkj_device_facts *facts);
+
+/** Blocks to launch for a call. */
+uint32_t tkj_variants_grid(const tkj_variant *variant, const tkj_call_shape *shape);
+
+#endif /* TKJ_VARIANTS_H */
