@@ -4,8 +4,9 @@
  * @brief The on-disk cache: a directory of entries under their keys. Knows bytes and keys, never
  * CUDA.
  *
- * Thread-safe. Nothing is created, opened or read before the first get or put. Trouble on disk is
- * never an error of get: it is a miss.
+ * Thread-safe. Nothing is created, opened or read before the first get or put, and no file stays
+ * open between them. Trouble on disk is never an error of get: it is a miss. A root that others
+ * could have written to is not used, which is logged once: gets miss, puts fail.
  */
 #ifndef TKJ_CACHE_CACHE_H
 #define TKJ_CACHE_CACHE_H
@@ -13,13 +14,14 @@
 #include <stdbool.h>
 #include <topk_jit/topk_jit.h>
 
+#include "digest.h"
 #include "entry.h"
 #include "log.h"
 #include "root.h"
 
-/** Key of an entry: XXH3-128 of its preimage, in canonical (big-endian) byte order. */
+/** Key of an entry: tkj_digest of its preimage. */
 typedef struct tkj_cache_key {
-    uint8_t digest[16];
+    uint8_t digest[TKJ_DIGEST_SIZE];
 } tkj_cache_key;
 
 typedef struct tkj_cache tkj_cache;
@@ -59,7 +61,8 @@ tkj_cache_outcome tkj_cache_get(tkj_cache *cache, const tkj_cache_key *key, int 
  * the old state or the new one and nothing else.
  *
  * After a failure that further stores would meet too (no space, no permission) stores pause for a
- * while, silently, so that a full disk costs one warning and no time.
+ * minute: each returns the same failure at once, without touching the disk or logging, so that a
+ * full disk costs one warning and no time.
  * @return TOPK_JIT_OK (also if there is no cache), TOPK_JIT_CACHE_FAILED with the reason
  */
 topk_jit_status tkj_cache_put(tkj_cache *cache, const tkj_cache_key *key, int major,

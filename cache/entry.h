@@ -38,8 +38,8 @@ typedef struct tkj_entry {
     const char *preimage;   /* the text whose digest is the key */
     const char *entry_name; /* of the kernel */
     tkj_entry_resources resources;
-    const uint8_t *payload;
-    size_t payload_size;
+    const uint8_t *payload; /* PTX: a text with its NUL */
+    size_t payload_size;    /* >= 1; PTX: its NUL counts */
 } tkj_entry;
 
 /** Largest entry that is written or read: 64 MiB, a thousand times the usual. */
@@ -47,7 +47,9 @@ typedef struct tkj_entry {
 
 /**
  * Encodes an entry, the same bytes for the same fields always.
- * @return TOPK_JIT_OK, TOPK_JIT_OUT_OF_MEMORY, TOPK_JIT_CACHE_FAILED (a field is too long)
+ * @param[out] out  owned by the caller; empty after a failure
+ * @return TOPK_JIT_OK, TOPK_JIT_OUT_OF_MEMORY, TOPK_JIT_CACHE_FAILED (a field that the format
+ *         cannot hold; the message names it)
  */
 topk_jit_status tkj_entry_encode(const topk_jit_allocator *allocator, const tkj_entry *entry,
                                  tkj_blob *out);

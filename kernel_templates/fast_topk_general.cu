@@ -1,1 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file fast_topk_general.cu
+ * @brief The n-dimensional fast_topk for every legal call. One block for each line along the
+ *        searched dimension.
+ *
+ * 1. Find where the line starts in each tensor.
+ * 2. Find the k-th largest key and collect k positions (radix.cuh); a line of k elements is taken
+ *    whole. Equal keys at the k-th place: the smallest indices.
+ * 3. Sort them by descending key, equal keys by ascending index (sort.cuh), in the indices output.
+ * 4. Copy the values bit for bit.
+ *
+ * Shared memory: tkj_fast_topk_shared. Blocks share nothing and leave nothing behind.
+ */
+#define TKJ_UNIT_STRIDE 0
+
+#include "radix.cuh"
+#include "sort.cuh"
+
+/** One phase at a time. */
+typedef union tkj_fast_topk_shared {
+    tkj_radix_shared radix; /* step 2 */
+    tkj_sort_shared sort;   /* step 3 */
+} tkj_fast_topk_shared;
+
+/** Where one line starts, in elements of each tensor. */
+typedef struct tkj_line {
+    tkj_i64 in;
+    tkj_i64 values;
+    tkj_i64 indices;
+} tkj_line;
+
+TKJ_DEVICE tkj_line line_of(const tkj_fast_topk_params *p, tkj_i64 row)
+{
+    tkj_line line = {0, 0, 0};
+    for (tkj_i64 d = p->outer_dims - 1; d >= 0; d--) {
+        const tkj_outer_dim *dim = &p->outer[d];
+        tkj_i64 i = row % dim->size;
+        row /= dim->size;
+        line.in += i * dim->in_stride;
+        line.values += i * dim->values_stride;
+        line.indices += i * dim->indices_stride;
+    }
+    return line;
+}
+
+/** Step 2: fills slots 0 .. k-1. */
+TKJ_DEVICE void collect_line(const tkj_elements *elements, tkj_i64 size, const tkj_slots *slots,
+                             tkj_radix_shared *shared)
+{
+    if (size <= TKJ_TOPK) {
+        for (tkj_i64 s = tkj_thread(); s < TKJ_TOPK; s += TKJ_THREADS)
+            *tkj_slot(slots, s) = s;
+    } else {
+        tkj_threshold threshold = tkj_find_threshold(elements, size, TKJ_TOPK, shared);
+        tkj_collect(elements, size, &threshold, TKJ_TOPK, slots, shared);
+    }
+    tkj_block_barrier();
+}
+
+TKJ_KERNEL(tkj_fast_topk_params, p)
+{
+    TKJ_SHARED(tkj_fast_topk_shared, shared);
+    tkj_wait_for_dependencies();
+    tkj_release_dependents();
+    for (tkj_i64 row = tkj_block(); row < p.rows; row += tkj_block_count()) {
+        tkj_line line = line_of(&p, row);
+        tkj_elements elements = {(const tkj_element *)p.in + line.in, p.in_stride};
+        tkj_slots slots = {p.indices + line.indices, p.indices_stride};
+        tkj_element *values = (tkj_element *)p.values + line.values;
+
+        collect_line(&elements, p.size, &slots, &shared->radix);
+        tkj_sort(&elements, &slots, TKJ_TOPK, &shared->sort);
+        for (tkj_i64 s = tkj_thread(); s < TKJ_TOPK; s += TKJ_THREADS)
+            values[s * p.values_stride] = tkj_element_at(&elements, *tkj_slot(&slots, s));
+    }
+}

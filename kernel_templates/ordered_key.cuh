@@ -1,1 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file ordered_key.cuh
+ * @brief Scores as unsigned integers that sort as the contract orders them, for TKJ_DTYPE.
+ *
+ * tkj_element holds the bits of a score; tkj_key has TKJ_KEY_BITS significant bits. +0 and -0 share
+ * one key. All NaN share one: the greatest, or with TKJ_NAN_LAST 0, which no number has (the
+ * smallest number is -inf, whose key is not 0).
+ */
+#ifndef TKJ_ORDERED_KEY_CUH
+#define TKJ_ORDERED_KEY_CUH
+
+#include "platform.cuh"
+
+#if TKJ_DTYPE == TKJ_FLOAT32 || TKJ_DTYPE == TKJ_INT32
+typedef tkj_u32 tkj_element;
+typedef tkj_u32 tkj_key;
+#define TKJ_KEY_BITS 32
+#elif TKJ_DTYPE == TKJ_FLOAT16 || TKJ_DTYPE == TKJ_BFLOAT16
+typedef tkj_u16 tkj_element;
+typedef tkj_u32 tkj_key;
+#define TKJ_KEY_BITS 16
+#else
+typedef tkj_u64 tkj_element;
+typedef tkj_u64 tkj_key;
+#define TKJ_KEY_BITS 64
+#endif
+
+#if TKJ_DTYPE == TKJ_FLOAT32
+#define TKJ_INFINITY 0x7f800000u
+#elif TKJ_DTYPE == TKJ_FLOAT16
+#define TKJ_INFINITY 0x7c00u
+#elif TKJ_DTYPE == TKJ_BFLOAT16
+#define TKJ_INFINITY 0x7f80u
+#elif TKJ_DTYPE == TKJ_FLOAT64
+#define TKJ_INFINITY 0x7ff0000000000000ull
+#endif
+
+#define TKJ_SIGN ((tkj_key)1 << (TKJ_KEY_BITS - 1))
+#define TKJ_ALL_ONES (TKJ_SIGN | (TKJ_SIGN - 1))
+
+TKJ_DEVICE tkj_key tkj_ordered_key(tkj_element element)
+{
+    tkj_key bits = element;
+#ifdef TKJ_INFINITY
+    tkj_key magnitude = bits & ~TKJ_SIGN;
+    if (magnitude > TKJ_INFINITY)
+        return TKJ_NAN_LAST ? 0 : TKJ_ALL_ONES;
+    if (magnitude == 0)
+        return TKJ_SIGN;
+    return bits & TKJ_SIGN ? ~bits & TKJ_ALL_ONES : bits | TKJ_SIGN;
+#else
+    return bits ^ TKJ_SIGN;
+#endif
+}
+
+/** The elements of one row's window: element i is at data[i * stride]. */
+typedef struct tkj_elements {
+    const tkj_element *data;
+    tkj_i64 stride; /* 1 where TKJ_UNIT_STRIDE */
+} tkj_elements;
+
+TKJ_DEVICE tkj_element tkj_element_at(const tkj_elements *elements, tkj_i64 i)
+{
+#if TKJ_UNIT_STRIDE
+    return elements->data[i];
+#else
+    return elements->data[i * elements->stride];
+#endif
+}
+
+TKJ_DEVICE tkj_key tkj_key_at(const tkj_elements *elements, tkj_i64 i)
+{
+    return tkj_ordered_key(tkj_element_at(elements, i));
+}
+
+#endif /* TKJ_ORDERED_KEY_CUH */

@@ -39,6 +39,26 @@ typedef uint64_t tkj_u64;
 #define TKJ_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
 #endif
 
+/* Values of TKJ_DTYPE and TKJ_LAYOUT, as in topk_jit_dtype and topk_jit_layout. */
+#define TKJ_FLOAT32 0
+#define TKJ_FLOAT16 1
+#define TKJ_BFLOAT16 2
+#define TKJ_FLOAT64 3
+#define TKJ_INT32 4
+#define TKJ_INT64 5
+#define TKJ_PLAIN 0
+#define TKJ_PAGED 1
+#define TKJ_RAGGED 2
+
+/* Slots of check_counts, as in topk_jit_select_args. */
+#define TKJ_CHECK_ROW_STARTS 0
+#define TKJ_CHECK_LENGTHS 1
+#define TKJ_CHECK_CU_SEQLENS_Q 2
+#define TKJ_CHECK_ROW_TO_BATCH 3
+#define TKJ_CHECK_PAGE_ENTRY 4
+#define TKJ_CHECK_UNMAPPED_PAGE 5
+#define TKJ_CHECK_VALUE 6
+
 /** One-dimensional int32 input: element i is at data[i * stride]. NULL data = absent. */
 typedef struct tkj_vector {
     const tkj_i32 *data;

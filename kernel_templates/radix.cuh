@@ -1,1 +1,180 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file radix.cuh
+ * @brief Exact selection of the k largest of n > k elements by one block: threshold, then
+ * collection.
+ *
+ * Reads the row once per digit (11 bits) and once to collect: 2 + 1 times for 16-bit keys, 3 + 1
+ * for 32-bit, 6 + 1 for 64-bit ones, whatever the data. No candidate buffer exists that could
+ * overflow.
+ */
+#ifndef TKJ_RADIX_CUH
+#define TKJ_RADIX_CUH
+
+#include "ordered_key.cuh"
+#include "scan.cuh"
+#include "slots.cuh"
+
+#define TKJ_DIGIT_BITS 11
+#define TKJ_BINS (1 << TKJ_DIGIT_BITS)
+#define TKJ_BINS_PER_THREAD (TKJ_BINS / TKJ_THREADS)
+TKJ_STATIC_ASSERT(TKJ_BINS % TKJ_THREADS == 0, "every thread owns the same number of bins");
+
+/* Elements counted before the 32-bit bins are emptied: they cannot overflow. */
+#define TKJ_SEGMENT ((tkj_i64)1 << 31)
+
+/** The k-th largest key, and how the elements that equal it share the remaining places. */
+typedef struct tkj_threshold {
+    tkj_key key;
+    tkj_count equal;  /* elements with this key */
+    tkj_count wanted; /* of them: 1 .. equal */
+} tkj_threshold;
+
+/** Shared memory of a selection. */
+typedef struct tkj_radix_shared {
+    tkj_u32 histogram[TKJ_BINS]; /* elements per digit value, of those that match the prefix */
+    tkj_scan_shared scan;
+    tkj_u32 bin;      /* digit value of the k-th largest */
+    tkj_count above;  /* elements in higher bins */
+    tkj_count inside; /* elements in it */
+} tkj_radix_shared;
+
+/** Bins are owned from the highest down, so that a prefix sum counts the elements above. */
+TKJ_DEVICE tkj_u32 tkj_own_bin(tkj_u32 j)
+{
+    return TKJ_BINS - 1 - (tkj_thread() * TKJ_BINS_PER_THREAD + j);
+}
+
+/** Counts this thread's bins over the elements whose key is `prefix` under `mask`. */
+TKJ_DEVICE void tkj_count_digit(const tkj_elements *elements, tkj_i64 n, tkj_key prefix,
+                                tkj_key mask, tkj_u32 shift, tkj_radix_shared *shared,
+                                tkj_count own[TKJ_BINS_PER_THREAD])
+{
+    TKJ_UNROLL
+    for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
+        own[j] = 0;
+    for (tkj_i64 first = 0; first < n; first += TKJ_SEGMENT) {
+        TKJ_UNROLL
+        for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
+            shared->histogram[tkj_own_bin(j)] = 0;
+        tkj_block_barrier();
+        tkj_i64 end = n - first > TKJ_SEGMENT ? first + TKJ_SEGMENT : n;
+        for (tkj_i64 i = first + tkj_thread(); i < end; i += TKJ_THREADS) {
+            tkj_key key = tkj_key_at(elements, i);
+            if ((key & mask) == prefix)
+                tkj_atomic_add(&shared->histogram[(key >> shift) & (TKJ_BINS - 1)], 1);
+        }
+        tkj_block_barrier();
+        TKJ_UNROLL
+        for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
+            own[j] += shared->histogram[tkj_own_bin(j)];
+    }
+}
+
+/** Finds the bin in which the `wanted`-th largest of the counted elements lies. */
+TKJ_DEVICE void tkj_find_bin(const tkj_count own[TKJ_BINS_PER_THREAD], tkj_count wanted,
+                             tkj_radix_shared *shared)
+{
+    tkj_count sum = 0;
+    TKJ_UNROLL
+    for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
+        sum += own[j];
+    tkj_count above = tkj_block_exclusive_sum(sum, &shared->scan);
+    TKJ_UNROLL
+    for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++) {
+        if (above < wanted && wanted - above <= own[j]) {
+            shared->bin = tkj_own_bin(j);
+            shared->above = above;
+            shared->inside = own[j];
+        }
+        above += own[j];
+    }
+    tkj_block_barrier();
+}
+
+/**
+ * The k-th largest key of n elements, 1 <= k < n, digit by digit from the highest.
+ * Invariant: the k-th largest matches `prefix` under `mask`, and is the `wanted`-th largest of
+ * those.
+ */
+TKJ_DEVICE tkj_threshold tkj_find_threshold(const tkj_elements *elements, tkj_i64 n, tkj_count k,
+                                            tkj_radix_shared *shared)
+{
+    tkj_threshold found = {0, 0, k};
+    tkj_key mask = 0;
+    tkj_u32 undecided = TKJ_KEY_BITS;
+    while (undecided > 0) {
+        /* The last digit overlaps the one before it, in bits that all counted elements share. */
+        tkj_u32 shift = undecided > TKJ_DIGIT_BITS ? undecided - TKJ_DIGIT_BITS : 0;
+        tkj_count own[TKJ_BINS_PER_THREAD];
+        tkj_count_digit(elements, n, found.key, mask, shift, shared, own);
+        tkj_find_bin(own, found.wanted, shared);
+        found.key |= (tkj_key)shared->bin << shift;
+        found.equal = shared->inside;
+        found.wanted -= shared->above;
+        mask |= (tkj_key)(TKJ_BINS - 1) << shift;
+        undecided = shift;
+    }
+    return found;
+}
+
+/** Selected among the first `rank` elements that equal the threshold. */
+TKJ_DEVICE tkj_count tkj_taken_of_equal(const tkj_threshold *threshold, tkj_count rank)
+{
+    tkj_count skipped = TKJ_TIE_LARGEST ? threshold->equal - threshold->wanted : 0;
+    if (rank <= skipped)
+        return 0;
+    return rank - skipped < threshold->wanted ? rank - skipped : threshold->wanted;
+}
+
+/**
+ * Writes the positions of all elements above the threshold and of the wanted ones that equal it
+ * into slots 0 .. k-1, in ascending position. The order follows from prefix sums alone, so it is
+ * the same in every run. A warp takes TKJ_ITEMS consecutive groups of 32 elements a tile.
+ */
+TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_threshold *threshold,
+                            tkj_count k, const tkj_slots *slots, tkj_radix_shared *shared)
+{
+    tkj_count above_before = 0; /* elements above the threshold in the tiles before this one */
+    tkj_count equal_before = 0;
+    tkj_u32 lower_lanes = (1u << tkj_lane()) - 1;
+    for (tkj_i64 tile = 0; tile < n; tile += TKJ_THREADS * TKJ_ITEMS) {
+        tkj_i64 first = tile + (tkj_i64)tkj_warp() * TKJ_WARP * TKJ_ITEMS + tkj_lane();
+        tkj_u32 above[TKJ_ITEMS]; /* one bit a lane */
+        tkj_u32 equal[TKJ_ITEMS];
+        tkj_u32 counts = 0; /* above in the low half, equal in the high half */
+        TKJ_UNROLL
+        for (tkj_u32 j = 0; j < TKJ_ITEMS; j++) {
+            tkj_i64 i = first + j * TKJ_WARP;
+            bool inside = i < n;
+            tkj_key key = inside ? tkj_key_at(elements, i) : 0;
+            above[j] = tkj_ballot(inside && key > threshold->key);
+            equal[j] = tkj_ballot(inside && key == threshold->key);
+            counts += tkj_count_bits(above[j]) + (tkj_count_bits(equal[j]) << 16);
+        }
+        tkj_count total;
+        tkj_u32 lower = (tkj_u32)tkj_block_exclusive_sum_of_warps(counts, &total, &shared->scan);
+        tkj_count above_rank = above_before + (lower & 0xffffu);
+        tkj_count equal_rank = equal_before + (lower >> 16);
+        TKJ_UNROLL
+        for (tkj_u32 j = 0; j < TKJ_ITEMS; j++) {
+            tkj_count a = above_rank + tkj_count_bits(above[j] & lower_lanes);
+            tkj_count e = equal_rank + tkj_count_bits(equal[j] & lower_lanes);
+            tkj_count taken = tkj_taken_of_equal(threshold, e);
+            bool is_above = above[j] >> tkj_lane() & 1;
+            bool is_taken =
+                (equal[j] >> tkj_lane() & 1) && tkj_taken_of_equal(threshold, e + 1) != taken;
+            if (is_above || is_taken)
+                *tkj_slot(slots, (tkj_i64)(a + taken)) = (tkj_index)(first + j * TKJ_WARP);
+            above_rank += tkj_count_bits(above[j]);
+            equal_rank += tkj_count_bits(equal[j]);
+        }
+        above_before += (tkj_u32)total & 0xffffu;
+        equal_before += (tkj_u32)total >> 16;
+        if (above_before + tkj_taken_of_equal(threshold, equal_before) == k)
+            break;
+    }
+}
+TKJ_STATIC_ASSERT(TKJ_THREADS *TKJ_ITEMS < 65536, "a tile's counts fit 16 bits");
+
+#endif /* TKJ_RADIX_CUH */

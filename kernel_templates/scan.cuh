@@ -1,1 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/** @file scan.cuh @brief Prefix sums over the threads of a block. */
+#ifndef TKJ_SCAN_CUH
+#define TKJ_SCAN_CUH
+
+#include "slots.cuh"
+
+#define TKJ_WARPS (TKJ_THREADS / TKJ_WARP)
+
+/** Scratch of one scan, which the caller does not touch. */
+typedef struct tkj_scan_shared {
+    tkj_count warp_sums[TKJ_WARPS];
+} tkj_scan_shared;
+
+/** Sum over the lower lanes of this warp. */
+TKJ_DEVICE tkj_count tkj_warp_exclusive_sum(tkj_count value)
+{
+    tkj_count sum = value;
+    TKJ_UNROLL
+    for (tkj_u32 distance = 1; distance < TKJ_WARP; distance *= 2) {
+        tkj_count below = tkj_shuffle_up(sum, distance);
+        if (tkj_lane() >= distance)
+            sum += below;
+    }
+    return sum - value;
+}
+
+/**
+ * Given one sum a warp (the same value in all its lanes): the total of the lower warps, and of all.
+ * Every thread calls; the barrier before the return makes the scratch free again.
+ */
+TKJ_DEVICE tkj_count tkj_block_exclusive_sum_of_warps(tkj_count warp_sum, tkj_count *total,
+                                                      tkj_scan_shared *shared)
+{
+    if (tkj_lane() == 0)
+        shared->warp_sums[tkj_warp()] = warp_sum;
+    tkj_block_barrier();
+    tkj_count below = 0;
+    tkj_count all = 0;
+    TKJ_UNROLL
+    for (tkj_u32 warp = 0; warp < TKJ_WARPS; warp++) {
+        tkj_count sum = shared->warp_sums[warp];
+        below += warp < tkj_warp() ? sum : 0;
+        all += sum;
+    }
+    tkj_block_barrier();
+    *total = all;
+    return below;
+}
+
+/** Sum over the lower threads of the block. Every thread calls; the scratch is free again after the
+ *  caller's next barrier. */
+TKJ_DEVICE tkj_count tkj_block_exclusive_sum(tkj_count value, tkj_scan_shared *shared)
+{
+    tkj_count below = tkj_warp_exclusive_sum(value);
+    if (tkj_lane() == TKJ_WARP - 1)
+        shared->warp_sums[tkj_warp()] = below + value;
+    tkj_block_barrier();
+    TKJ_UNROLL
+    for (tkj_u32 warp = 0; warp < TKJ_WARPS; warp++)
+        below += warp < tkj_warp() ? shared->warp_sums[warp] : 0;
+    return below;
+}
+
+#endif /* TKJ_SCAN_CUH */

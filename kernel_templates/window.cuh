@@ -1,1 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file window.cuh
+ * @brief The window of a row: which columns count, and which table row or offset they map to.
+ *
+ * Tensor data is not trusted: everything is clamped, in 64 bits, so that no value of lengths,
+ * starts or tables leads outside a tensor.
+ */
+#ifndef TKJ_WINDOW_CUH
+#define TKJ_WINDOW_CUH
+
+#include "platform.cuh"
+
+/** One row's window. */
+typedef struct tkj_window {
+    tkj_i64 start;        /* first column */
+    tkj_i64 length;       /* 0 where the row has no table row */
+    const tkj_i32 *pages; /* paged: the table row */
+    tkj_i64 first_page;   /* paged: the entry of position 0; any int32 */
+    tkj_i64 offset;       /* ragged: added to a position */
+} tkj_window;
+
+TKJ_DEVICE tkj_i64 tkj_clamp(tkj_i64 value, tkj_i64 low, tkj_i64 high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/** Element i of an input, or what stands for an absent one. */
+TKJ_DEVICE tkj_i64 tkj_vector_at(const tkj_vector *vector, tkj_i64 i, tkj_i64 absent)
+{
+    return vector->data ? vector->data[i * vector->stride] : absent;
+}
+
+/** Counts one bad input, in builds with the checks compiled in. */
+TKJ_DEVICE void tkj_check(const tkj_select_params *p, bool bad, tkj_u32 slot)
+{
+#if TKJ_CHECK
+    if (bad)
+        tkj_atomic_add(p->check_counts + slot, 1);
+#endif
+}
+
+/** A check that all threads of the block make of one row: counted once. */
+TKJ_DEVICE void tkj_check_row(const tkj_select_params *p, bool bad, tkj_u32 slot)
+{
+    tkj_check(p, bad && tkj_thread() == 0, slot);
+}
+
+/** Length of row i by `lengths`: the speculative rule, then the compression; not yet clamped. */
+TKJ_DEVICE tkj_i64 tkj_given_length(const tkj_select_params *p, tkj_i64 row, tkj_i64 limit)
+{
+    tkj_i64 b = row / p->next_n;
+    tkj_i64 j = row % p->next_n;
+    tkj_i64 given = p->lengths[b * p->lengths_stride_b + j * p->lengths_stride_j];
+    tkj_i64 shortened = given - p->lengths_step * (p->next_n - 1 - j);
+    tkj_i64 length = (shortened > 0 ? shortened : 0) / p->compress_ratio;
+    tkj_check_row(p, given < 0 || length > limit, TKJ_CHECK_LENGTHS);
+    return length;
+}
+
+/** Table row of row i, or -1 if it has none. */
+TKJ_DEVICE tkj_i64 tkj_table_row(const tkj_select_params *p, tkj_i64 row)
+{
+    if (p->row_to_batch.data) {
+        tkj_i64 b = tkj_vector_at(&p->row_to_batch, row, 0);
+        bool inside = b >= 0 && b < p->page_table_rows;
+        tkj_check_row(p, !inside, TKJ_CHECK_ROW_TO_BATCH);
+        return inside ? b : -1;
+    }
+    if (!p->cu_seqlens_q.data)
+        return row / p->next_n;
+    /* The last interval that starts at or before the row. */
+    tkj_i64 low = 0;
+    tkj_i64 high = p->cu_batch;
+    while (low < high) {
+        tkj_i64 middle = low + (high - low) / 2;
+        if (tkj_vector_at(&p->cu_seqlens_q, middle, 0) <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    tkj_i64 b = low - 1;
+    bool inside = b >= 0 && row < tkj_vector_at(&p->cu_seqlens_q, b + 1, 0);
+    tkj_check_row(p, !inside, TKJ_CHECK_CU_SEQLENS_Q);
+    return inside ? b : -1;
+}
+
+/** The window of row i < B. The same in every thread of the block. */
+TKJ_DEVICE tkj_window tkj_window_of(const tkj_select_params *p, tkj_i64 row)
+{
+    tkj_window window = {0, 0, 0, 0, 0};
+    tkj_i64 start = tkj_vector_at(&p->row_starts, row, 0);
+    window.start = tkj_clamp(start, 0, p->width);
+    tkj_check_row(p, start != window.start, TKJ_CHECK_ROW_STARTS);
+    tkj_i64 limit = p->width - window.start;
+    if (p->lengths) {
+        window.length = tkj_clamp(tkj_given_length(p, row, limit), 0, limit);
+    } else {
+        tkj_i64 end = tkj_vector_at(&p->row_ends, row, p->width);
+        tkj_i64 clamped = tkj_clamp(end, window.start, p->width);
+        tkj_check_row(p, end != clamped, TKJ_CHECK_LENGTHS);
+        window.length = clamped - window.start;
+    }
+#if TKJ_LAYOUT == TKJ_PAGED
+    tkj_i64 table_row = tkj_table_row(p, row);
+    if (table_row < 0) {
+        window.length = 0;
+        return window;
+    }
+    window.pages = p->page_table + table_row * p->page_table_stride;
+    window.first_page = tkj_vector_at(&p->page_table_row_starts, row, 0);
+#elif TKJ_LAYOUT == TKJ_RAGGED
+    window.offset = tkj_vector_at(&p->offsets, row, 0);
+#endif
+    return window;
+}
+
+#endif /* TKJ_WINDOW_CUH */

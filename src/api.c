@@ -1,2 +1,234 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int tkj_placeholder;
+#include <topk_jit/topk_jit.h>
+
+#include "abi.h"
+#include "context.h"
+#include "host.h"
+#include "memory.h"
+#include "plan.h"
+#include "problem.h"
+#include "spec.h"
+#include "status.h"
+#include "tensor.h"
+
+static topk_jit_status check_context(const topk_jit_context *context)
+{
+    if (context != NULL)
+        return TOPK_JIT_OK;
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "context is NULL, expected a context");
+}
+
+/** Reads and checks all specs before any of them costs time. */
+static topk_jit_status read_spec(const topk_jit_spec *specs, size_t i, topk_jit_spec *out)
+{
+    const char *place = (const char *)specs + i * specs->struct_size;
+    topk_jit_spec spec;
+    topk_jit_status status = tkj_abi_read("topk_jit_spec", place, &spec, sizeof spec);
+    if (status == TOPK_JIT_OK)
+        status = tkj_spec_validate(&spec);
+    if (status == TOPK_JIT_OK)
+        *out = tkj_spec_canonical(&spec);
+    return status;
+}
+
+topk_jit_status topk_jit_prepare(topk_jit_context *context, const topk_jit_spec *specs,
+                                 size_t count, CUstream stream)
+{
+    topk_jit_spec spec;
+    topk_jit_status status = check_context(context);
+    if (status == TOPK_JIT_OK && count > 0 && specs == NULL)
+        status = tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "specs is NULL, expected %zu specs", count);
+    for (size_t i = 0; status == TOPK_JIT_OK && i < count; i++)
+        status = read_spec(specs, i, &spec);
+    for (size_t i = 0; status == TOPK_JIT_OK && i < count; i++) {
+        const tkj_prepared *prepared;
+        status = read_spec(specs, i, &spec);
+        if (status == TOPK_JIT_OK)
+            status = tkj_plan_prepare(context, &spec, stream, &prepared);
+    }
+    return status;
+}
+
+/** Prepares a spec in the middle of a call, unless the stream is being captured. */
+static topk_jit_status prepare_for_call(topk_jit_context *context, const topk_jit_spec *spec,
+                                        int ordinal, CUstream stream, const tkj_prepared **out)
+{
+    int version;
+    bool capturing = false;
+    topk_jit_status status = tkj_driver_open(&version);
+    if (status == TOPK_JIT_OK)
+        status = tkj_driver_is_capturing(stream, &capturing);
+    if (status == TOPK_JIT_OK && capturing) {
+        char text[TKJ_SPEC_TEXT_SIZE];
+        tkj_spec_format(spec, text);
+        return tkj_fail(TOPK_JIT_NOT_PREPARED,
+                        "stream is capturing and the spec was not prepared, expected "
+                        "topk_jit_prepare before the capture: %s",
+                        text);
+    }
+    if (status == TOPK_JIT_OK)
+        status = tkj_plan_prepare(context, spec, stream, out);
+    if (status == TOPK_JIT_OK && (*out)->facts.ordinal != ordinal)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                        "stream is one of CUDA device %d, expected one of device %d, where the "
+                        "tensors are",
+                        (*out)->facts.ordinal, ordinal);
+    return status;
+}
+
+/** Enqueues the kernel of a spec; `params` is the kernel's one parameter. */
+static topk_jit_status launch(topk_jit_context *context, const topk_jit_spec *spec, int ordinal,
+                              const tkj_call_shape *shape, bool pdl, const void *params,
+                              CUstream stream)
+{
+    const tkj_prepared *prepared = tkj_kernel_map_find(&context->kernels, spec, ordinal);
+    if (prepared == NULL) {
+        topk_jit_status status = prepare_for_call(context, spec, ordinal, stream, &prepared);
+        if (status != TOPK_JIT_OK)
+            return status;
+    }
+    size_t v = tkj_variants_choose(spec, shape, &prepared->facts);
+    const tkj_variant *variant = &prepared->variants[v];
+    const tkj_launch shape_of_launch = {
+        .kernel = prepared->kernels[v].kernel,
+        .grid = tkj_variants_grid(variant, shape),
+        .threads = variant->threads,
+        .shared_bytes = variant->shared_bytes,
+        .pdl = pdl && prepared->facts.compute_major >= 9,
+    };
+    return tkj_driver_launch(&shape_of_launch, params, stream);
+}
+
+static topk_jit_status check_host_stream(CUstream stream)
+{
+    if (stream == NULL)
+        return TOPK_JIT_OK;
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                    "stream is given, expected NULL for tensors on the host");
+}
+
+/** The checked problem of a caller's arguments. */
+static topk_jit_status read_problem(const topk_jit_select_args *args, tkj_select_problem *problem)
+{
+    topk_jit_select_args known;
+    topk_jit_status status = tkj_abi_read("topk_jit_select_args", args, &known, sizeof known);
+    return status != TOPK_JIT_OK ? status : tkj_problem_select(&known, problem);
+}
+
+topk_jit_status topk_jit_select(topk_jit_context *context, const topk_jit_select_args *args,
+                                CUstream stream)
+{
+    tkj_select_problem problem;
+    topk_jit_status status = check_context(context);
+    if (status == TOPK_JIT_OK)
+        status = read_problem(args, &problem);
+    if (status != TOPK_JIT_OK)
+        return status;
+    if (!tkj_device_is_host(problem.device))
+        return problem.shape.rows == 0
+                   ? TOPK_JIT_OK
+                   : launch(context, &problem.spec, problem.device.device_id, &problem.shape,
+                            problem.pdl, &problem.params, stream);
+    status = check_host_stream(stream);
+    if (status == TOPK_JIT_OK)
+        status = tkj_host_select(&context->config.allocator, &problem.spec, &problem.params);
+    return status;
+}
+
+topk_jit_status topk_jit_fast_topk(topk_jit_context *context, const DLTensor *values, int64_t topk,
+                                   int64_t dim, const DLTensor *out_values,
+                                   const DLTensor *out_indices, CUstream stream)
+{
+    tkj_fast_topk_problem problem;
+    topk_jit_status status = check_context(context);
+    if (status == TOPK_JIT_OK)
+        status = tkj_problem_fast_topk(values, topk, dim, out_values, out_indices, &problem);
+    if (status != TOPK_JIT_OK)
+        return status;
+    if (!tkj_device_is_host(problem.device))
+        return problem.shape.rows == 0 ? TOPK_JIT_OK
+                                       : launch(context, &problem.spec, problem.device.device_id,
+                                                &problem.shape, false, &problem.params, stream);
+    status = check_host_stream(stream);
+    if (status == TOPK_JIT_OK)
+        status = tkj_host_fast_topk(&context->config.allocator, &problem.spec, &problem.params);
+    return status;
+}
+
+topk_jit_status topk_jit_fast_topk_v2(topk_jit_context *context, const DLTensor *score,
+                                      const DLTensor *lengths, int64_t topk,
+                                      const DLTensor *row_starts, const DLTensor *indices,
+                                      CUstream stream)
+{
+    const topk_jit_select_args args = {
+        .struct_size = sizeof args,
+        .score = score,
+        .lengths = lengths,
+        .row_starts = row_starts,
+        .topk = topk,
+        .indices = indices,
+    };
+    return topk_jit_select(context, &args, stream);
+}
+
+topk_jit_status topk_jit_fast_topk_transform_fused(topk_jit_context *context, const DLTensor *score,
+                                                   const DLTensor *lengths,
+                                                   const DLTensor *page_table, int64_t page_size,
+                                                   const DLTensor *cu_seqlens_q, int64_t topk,
+                                                   const DLTensor *row_starts,
+                                                   const DLTensor *indices, CUstream stream)
+{
+    const topk_jit_select_args args = {
+        .struct_size = sizeof args,
+        .score = score,
+        .lengths = lengths,
+        .row_starts = row_starts,
+        .layout = TOPK_JIT_LAYOUT_PAGED,
+        .page_table = page_table,
+        .page_size = page_size,
+        .cu_seqlens_q = cu_seqlens_q,
+        .topk = topk,
+        .indices = indices,
+    };
+    return topk_jit_select(context, &args, stream);
+}
+
+topk_jit_status topk_jit_fast_topk_transform_ragged_fused(topk_jit_context *context,
+                                                          const DLTensor *score,
+                                                          const DLTensor *lengths,
+                                                          const DLTensor *topk_indices_offset,
+                                                          int64_t topk, const DLTensor *row_starts,
+                                                          const DLTensor *indices, CUstream stream)
+{
+    const topk_jit_select_args args = {
+        .struct_size = sizeof args,
+        .score = score,
+        .lengths = lengths,
+        .row_starts = row_starts,
+        .layout = TOPK_JIT_LAYOUT_RAGGED,
+        .topk_indices_offset = topk_indices_offset,
+        .topk = topk,
+        .indices = indices,
+    };
+    return topk_jit_select(context, &args, stream);
+}
+
+topk_jit_status topk_jit_select_spec(const topk_jit_select_args *args, topk_jit_spec *spec)
+{
+    tkj_select_problem problem;
+    topk_jit_status status = read_problem(args, &problem);
+    if (status != TOPK_JIT_OK)
+        return status;
+    return tkj_abi_write("topk_jit_spec", &problem.spec, sizeof problem.spec, spec);
+}
+
+topk_jit_status topk_jit_select_workspace_size(const topk_jit_select_args *args, size_t *size)
+{
+    tkj_select_problem problem;
+    if (size == NULL)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "size is NULL, expected a place for the size");
+    topk_jit_status status = read_problem(args, &problem);
+    if (status == TOPK_JIT_OK)
+        *size = 0; /* no variant uses one yet */
+    return status;
+}

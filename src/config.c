@@ -1,2 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int tkj_placeholder;
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "memory.h"
+#include "os.h"
+#include "status.h"
+
+/* An empty string says as much as an absent one. */
+static const char *text_or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+/* Whoever starts a program with more rights than their own chooses its environment.
+   secure_getenv knows how the program was started, the ids what it has become since. */
+static const char *environment(const char *name)
+{
+    if (getuid() != geteuid() || getgid() != getegid())
+        return NULL;
+    return text_or_null(secure_getenv(name));
+}
+
+static topk_jit_status check_options(const topk_jit_options *options)
+{
+    if ((options->allocator.allocate == NULL) != (options->allocator.release == NULL))
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                        "options.allocator.%s is NULL, expected both functions or neither",
+                        options->allocator.allocate == NULL ? "allocate" : "release");
+    const char *cache_dir = text_or_null(options->cache_dir);
+    if (cache_dir != NULL && !tkj_os_is_absolute(cache_dir))
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                        "options.cache_dir is \"%s\", expected an absolute path", cache_dir);
+    return TOPK_JIT_OK;
+}
+
+static tkj_logger choose_logger(const topk_jit_options *options)
+{
+    const char *variable = environment("TOPK_JIT_LOG");
+    tkj_logger logger = {options->log_callback, options->log_user, options->log_level};
+    if (logger.callback == NULL && variable != NULL)
+        logger.callback = tkj_log_to_stderr;
+    if (logger.level == 0)
+        logger.level = variable != NULL ? tkj_log_level_parse(variable) : TOPK_JIT_LOG_WARNING;
+    return logger;
+}
+
+static topk_jit_status copy_strings(const topk_jit_options *options, tkj_config *out)
+{
+    const struct {
+        char **to;
+        const char *from;
+    } strings[] = {
+        {&out->cache_dir, text_or_null(options->cache_dir)},
+        {&out->template_dir, text_or_null(options->template_dir)},
+        {&out->nvrtc_path, text_or_null(options->nvrtc_path)},
+        {&out->nvrtc_hint, text_or_null(options->nvrtc_hint)},
+        {&out->env_cache_dir, environment("TOPK_JIT_CACHE_DIR")},
+        {&out->env_template_dir, environment("TOPK_JIT_TEMPLATE_DIR")},
+        {&out->env_nvrtc, environment("TOPK_JIT_NVRTC")},
+        {&out->env_xdg_cache_home, environment("XDG_CACHE_HOME")},
+        {&out->env_home, environment("HOME")},
+        {&out->env_cuda_home, environment("CUDA_HOME")},
+    };
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
+        if (strings[i].from == NULL)
+            continue;
+        *strings[i].to = tkj_strdup(&out->allocator, strings[i].from);
+        if (*strings[i].to == NULL)
+            return TOPK_JIT_OUT_OF_MEMORY;
+    }
+    return TOPK_JIT_OK;
+}
+
+topk_jit_status tkj_config_resolve(const topk_jit_options *options, tkj_config *out)
+{
+    memset(out, 0, sizeof *out);
+    out->allocator = tkj_default_allocator;
+    topk_jit_options known = TOPK_JIT_OPTIONS_INIT;
+    topk_jit_status status = TOPK_JIT_OK;
+    if (options != NULL)
+        status = tkj_abi_read("topk_jit_options", options, &known, sizeof known);
+    if (status == TOPK_JIT_OK)
+        status = check_options(&known);
+    if (status != TOPK_JIT_OK)
+        return status;
+    if (known.allocator.allocate != NULL)
+        out->allocator = known.allocator;
+    out->logger = choose_logger(&known);
+    status = copy_strings(&known, out);
+    if (status == TOPK_JIT_OK)
+        status = tkj_os_own_directory(&out->allocator, &out->own_directory);
+    return status;
+}
+
+void tkj_config_release(tkj_config *config)
+{
+    char *strings[] = {
+        config->cache_dir,          config->template_dir,  config->nvrtc_path,
+        config->nvrtc_hint,         config->env_cache_dir, config->env_template_dir,
+        config->env_nvrtc,          config->env_home,      config->env_cuda_home,
+        config->env_xdg_cache_home, config->own_directory,
+    };
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
+        tkj_free(&config->allocator, strings[i]);
+    memset(config, 0, sizeof *config);
+}

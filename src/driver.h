@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file driver.h
- * @brief The CUDA Driver API: devices, loading, launching. Only driver.c includes cuda.h.
+ * @brief The CUDA Driver API: devices, loading, launching. Only driver_api.h includes cuda.h.
  *
  * libcuda is opened once per process, through dlopen and cuGetProcAddress, on the first call that
  * needs it, and stays open. All cold calls run in relaxed capture mode, so that another thread's
@@ -50,7 +50,9 @@ topk_jit_status tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
  *  @return TOPK_JIT_NO_DEVICE if no context is current */
 topk_jit_status tkj_driver_stream_device(CUstream stream, int *ordinal);
 
-/** True while the stream is being captured into a graph. */
+/** True while the stream is being captured into a graph, or work on it would break another capture
+ *  (the legacy stream while a blocking one captures).
+ *  @return TOPK_JIT_OK, TOPK_JIT_NO_DEVICE if no context is current, TOPK_JIT_DRIVER_FAILED */
 topk_jit_status tkj_driver_is_capturing(CUstream stream, bool *capturing);
 
 /**

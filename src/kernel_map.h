@@ -21,6 +21,9 @@ typedef struct tkj_prepared {
     tkj_kernel kernels[TKJ_VARIANTS_MAX];
 } tkj_prepared;
 
+/** Unloads the kernels of a prepared spec that is in no map; NULL is ignored. */
+void tkj_prepared_free(const topk_jit_allocator *allocator, tkj_prepared *prepared);
+
 /** Open addressing over atomic pointers; a full table is replaced by a larger copy, the old one is
  *  kept for readers that still walk it. */
 typedef struct tkj_kernel_table tkj_kernel_table;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
 
+#include "digest.h"
 #include "prelude.h"
 #include "target.h"
 
@@ -14,15 +15,12 @@
 
 /** A key and the text it is the digest of. */
 typedef struct tkj_key {
-    uint8_t digest[16]; /* XXH3-128 of preimage, canonical byte order */
+    uint8_t digest[TKJ_DIGEST_SIZE]; /* XXH3-128 of preimage, canonical byte order */
     char preimage[TKJ_PREIMAGE_SIZE];
 } tkj_key;
 
-/** Digest of any bytes in canonical byte order. */
-void tkj_digest(const void *bytes, size_t size, uint8_t digest[16]);
-
 /** Tagged, length-prefixed fields: schema, template digest, spec, prelude, target. */
-void tkj_key_build(const uint8_t template_digest[16], const topk_jit_spec *spec,
+void tkj_key_build(const uint8_t template_digest[TKJ_DIGEST_SIZE], const topk_jit_spec *spec,
                    const char *prelude, tkj_target target, tkj_key *out);
 
 #endif /* TKJ_KEY_H */

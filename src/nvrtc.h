@@ -4,7 +4,7 @@
  * @brief NVRTC as a guest: found and loaded on the first miss, compiled with on a thread of its
  * own.
  *
- * Knows sources, targets and options; knows nothing of specs, keys or the cache. Only nvrtc.c
+ * Knows sources, targets and options; knows nothing of specs, keys or the cache. Only nvrtc_api.h
  * includes nvrtc.h of the toolkit.
  */
 #ifndef TKJ_NVRTC_H

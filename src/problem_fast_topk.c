@@ -1,2 +1,172 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int tkj_placeholder;
+#include <stdlib.h>
+#include <string.h>
+
+#include "problem.h"
+#include "spec.h"
+#include "tensor.h"
+
+#define RANK_MAX 64
+#define ALL_DTYPES                                                                                 \
+    (1u << TOPK_JIT_FLOAT32 | 1u << TOPK_JIT_FLOAT16 | 1u << TOPK_JIT_BFLOAT16 |                   \
+     1u << TOPK_JIT_FLOAT64 | 1u << TOPK_JIT_INT32 | 1u << TOPK_JIT_INT64)
+
+/** Checks `dim` and makes it count from the front; 0 dimensions count as one of size 1. */
+static topk_jit_status resolve_dim(const DLTensor *values, int64_t dim, int *out)
+{
+    int64_t rank = values->ndim > 0 ? values->ndim : 1;
+    if (dim < -rank || dim >= rank)
+        return tkj_reject_size("dim", NULL, dim, "below the rank and at least minus the rank, ",
+                               rank);
+    *out = (int)(dim < 0 ? dim + rank : dim);
+    return TOPK_JIT_OK;
+}
+
+static int64_t size_of_dim(const DLTensor *tensor, int dim)
+{
+    return tensor->ndim > 0 ? tensor->shape[dim] : 1;
+}
+
+/** An output has the shape of the input with topk in place of the searched dimension. */
+static topk_jit_status check_shape(const char *name, const DLTensor *output, const DLTensor *values,
+                                   int dim, int64_t topk)
+{
+    if (output->ndim != values->ndim)
+        return tkj_reject_size(name, "rank", output->ndim, "that of values, ", values->ndim);
+    for (int d = 0; d < values->ndim; d++) {
+        int64_t expected = d == dim ? topk : values->shape[d];
+        if (output->shape[d] != expected)
+            return tkj_reject_size(name, d == dim ? "its size along dim" : "a size off dim",
+                                   output->shape[d], "", expected);
+    }
+    return TOPK_JIT_OK;
+}
+
+/** One dimension of a tensor, for ordering by stride. */
+typedef struct step {
+    int64_t size;
+    int64_t stride; /* without its sign */
+} step;
+
+static int by_stride(const void *a, const void *b)
+{
+    int64_t x = ((const step *)a)->stride;
+    int64_t y = ((const step *)b)->stride;
+    return x < y ? -1 : x > y;
+}
+
+/** True if no two elements share a place: every stride goes beyond all smaller dimensions. */
+static bool is_injective(const DLTensor *tensor)
+{
+    step steps[RANK_MAX];
+    int count = 0;
+    for (int d = 0; d < tensor->ndim; d++)
+        if (tensor->shape[d] > 1)
+            steps[count++] = (step){tensor->shape[d], llabs(tkj_tensor_stride(tensor, d))};
+    qsort(steps, (size_t)count, sizeof *steps, by_stride);
+    int64_t reach = 0; /* offset of the last element of the smaller dimensions */
+    for (int i = 0; i < count; i++) {
+        if (steps[i].stride <= reach)
+            return false;
+        reach += (steps[i].size - 1) * steps[i].stride;
+    }
+    return true;
+}
+
+static topk_jit_status read_output(const char *name, const DLTensor *output, const DLTensor *values,
+                                   int dim, int64_t topk, unsigned dtypes, const tkj_view *input,
+                                   tkj_view *view)
+{
+    topk_jit_status status = tkj_view_read(name, output, 0, RANK_MAX, dtypes, view);
+    if (status == TOPK_JIT_OK)
+        status = tkj_view_check_device(input, view);
+    if (status == TOPK_JIT_OK)
+        status = check_shape(name, output, values, dim, topk);
+    if (status == TOPK_JIT_OK && view->end > view->begin && !is_injective(output))
+        status =
+            tkj_reject(name, "strides", "putting two elements in one place", "a place for each");
+    if (status == TOPK_JIT_OK)
+        status = tkj_view_check_overlap(view, input);
+    return status;
+}
+
+/** True if dimension `inner` continues `outer` in every tensor, so that both are one. */
+static bool continues(const tkj_outer_dim *outer, const tkj_outer_dim *inner)
+{
+    return outer->in_stride == inner->in_stride * inner->size &&
+           outer->values_stride == inner->values_stride * inner->size &&
+           outer->indices_stride == inner->indices_stride * inner->size;
+}
+
+/** The dimensions off `dim`, fewest that walk the same lines. */
+static void fill_outer(const DLTensor *values, const DLTensor *out_values,
+                       const DLTensor *out_indices, int dim, tkj_fast_topk_params *p)
+{
+    p->rows = 1;
+    p->outer_dims = 0;
+    for (int d = 0; d < values->ndim; d++) {
+        if (d == dim || values->shape[d] == 1)
+            continue;
+        tkj_outer_dim inner = {values->shape[d], tkj_tensor_stride(values, d),
+                               tkj_tensor_stride(out_values, d), tkj_tensor_stride(out_indices, d)};
+        p->rows *= inner.size;
+        tkj_outer_dim *last = p->outer_dims > 0 ? &p->outer[p->outer_dims - 1] : NULL;
+        if (last != NULL && continues(last, &inner)) {
+            inner.size *= last->size;
+            *last = inner;
+        } else {
+            p->outer[p->outer_dims++] = inner;
+        }
+    }
+}
+
+static int64_t stride_along(const DLTensor *tensor, int dim)
+{
+    return tensor->ndim > 0 ? tkj_tensor_stride(tensor, dim) : 0;
+}
+
+topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int64_t dim,
+                                      const DLTensor *out_values, const DLTensor *out_indices,
+                                      tkj_fast_topk_problem *out)
+{
+    tkj_view in, view_values, view_indices;
+    int searched = 0;
+    topk_jit_status status = tkj_view_read("values", values, 0, RANK_MAX, ALL_DTYPES, &in);
+    if (status == TOPK_JIT_OK)
+        status = tkj_view_check_device(&in, &in);
+    if (status == TOPK_JIT_OK)
+        status = resolve_dim(values, dim, &searched);
+    if (status != TOPK_JIT_OK)
+        return status;
+    int64_t size = size_of_dim(values, searched);
+    if (topk < 1 || topk > size)
+        return tkj_reject_size("topk", NULL, topk, "from 1 to the size of dim, ", size);
+    status = read_output("out_values", out_values, values, searched, topk, 1u << in.dtype, &in,
+                         &view_values);
+    if (status == TOPK_JIT_OK)
+        status = read_output("out_indices", out_indices, values, searched, topk,
+                             1u << TOPK_JIT_INT64, &in, &view_indices);
+    if (status == TOPK_JIT_OK)
+        status = tkj_view_check_overlap(&view_indices, &view_values);
+    if (status != TOPK_JIT_OK)
+        return status;
+
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    spec.operation = TOPK_JIT_OPERATION_FAST_TOPK;
+    spec.topk = topk;
+    spec.dtype = in.dtype;
+    spec.index_dtype = TOPK_JIT_INT64;
+    out->spec = tkj_spec_canonical(&spec);
+    out->device = in.device;
+    tkj_fast_topk_params *p = &out->params;
+    p->in = in.data;
+    p->values = view_values.data;
+    p->indices = view_indices.data;
+    p->size = size;
+    p->in_stride = stride_along(values, searched);
+    p->values_stride = stride_along(out_values, searched);
+    p->indices_stride = stride_along(out_indices, searched);
+    fill_outer(values, out_values, out_indices, searched, p);
+    out->shape = (tkj_call_shape){p->rows, size, 0};
+    return TOPK_JIT_OK;
+}

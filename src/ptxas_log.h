@@ -10,7 +10,7 @@
 typedef struct tkj_ptxas_usage {
     uint32_t registers;
     uint32_t static_shared;
-    uint32_t stack;
+    uint32_t stack;       /* the entry's frame, or with its callees' where ptxas adds them up */
     uint32_t spill;       /* spill stores + spill loads of the entry function */
     uint32_t other_spill; /* the same, summed over all other functions */
 } tkj_ptxas_usage;

@@ -1,2 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int tkj_placeholder;
+#include "spec.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "status.h"
+
+#define PAGE_SIZE_MAX ((int64_t)1 << 30)
+
+static const char *const operation_names[] = {"select", "fast_topk"};
+static const char *const layout_names[] = {"plain", "paged", "ragged"};
+static const char *const dtype_names[] = {"float32", "float16", "bfloat16",
+                                          "float64", "int32",   "int64"};
+static const char *const tie_break_names[] = {"none", "smallest", "largest"};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *name_of(const char *const *names, size_t count, unsigned value)
+{
+    return value < count ? names[value] : "?";
+}
+
+static bool value_of(const char *const *names, size_t count, const char *name, unsigned *value)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *value = i;
+            return true;
+        }
+    return false;
+}
+
+#define ENUM_NAMES(word, type)                                                                     \
+    const char *tkj_##word##_name(type value)                                                      \
+    {                                                                                              \
+        return name_of(word##_names, COUNT(word##_names), (unsigned)value);                        \
+    }                                                                                              \
+    bool tkj_##word##_parse(const char *name, type *out)                                           \
+    {                                                                                              \
+        unsigned value;                                                                            \
+        if (!value_of(word##_names, COUNT(word##_names), name, &value))                            \
+            return false;                                                                          \
+        *out = (type)value;                                                                        \
+        return true;                                                                               \
+    }
+
+ENUM_NAMES(operation, topk_jit_operation)
+ENUM_NAMES(layout, topk_jit_layout)
+ENUM_NAMES(dtype, topk_jit_dtype)
+ENUM_NAMES(tie_break, topk_jit_tie_break)
+
+static topk_jit_status bad(const char *field, const char *given, const char *expected)
+{
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "%s is %s, expected %s", field, given, expected);
+}
+
+static topk_jit_status bad_number(const char *field, int64_t given, const char *expected)
+{
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "%s is %" PRId64 ", expected %s", field, given,
+                    expected);
+}
+
+static topk_jit_status check_enumerators(const topk_jit_spec *spec)
+{
+    if ((unsigned)spec->operation >= COUNT(operation_names))
+        return bad_number("operation", spec->operation, "a topk_jit_operation");
+    if ((unsigned)spec->layout >= COUNT(layout_names))
+        return bad_number("layout", spec->layout, "a topk_jit_layout");
+    if ((unsigned)spec->dtype >= COUNT(dtype_names))
+        return bad_number("dtype", spec->dtype, "a topk_jit_dtype");
+    if ((unsigned)spec->index_dtype >= COUNT(dtype_names))
+        return bad_number("index_dtype", spec->index_dtype, "a topk_jit_dtype");
+    if ((unsigned)spec->tie_break >= COUNT(tie_break_names))
+        return bad_number("tie_break", spec->tie_break, "a topk_jit_tie_break");
+    return TOPK_JIT_OK;
+}
+
+static topk_jit_status check_select(const topk_jit_spec *spec)
+{
+    if (spec->dtype > TOPK_JIT_BFLOAT16)
+        return bad("dtype", tkj_dtype_name(spec->dtype),
+                   "float32, float16 or bfloat16 for operation select");
+    if (spec->index_dtype != TOPK_JIT_INT32 && spec->index_dtype != TOPK_JIT_INT64)
+        return bad("index_dtype", tkj_dtype_name(spec->index_dtype), "int32 or int64");
+    int64_t size = spec->page_size;
+    if (spec->layout != TOPK_JIT_LAYOUT_PAGED && size != 0)
+        return bad_number("page_size", size, "0 unless the layout is paged");
+    if (spec->layout == TOPK_JIT_LAYOUT_PAGED &&
+        (size < 1 || size > PAGE_SIZE_MAX || (size & (size - 1)) != 0))
+        return bad_number("page_size", size, "a power of two from 1 to 2^30");
+    return TOPK_JIT_OK;
+}
+
+static topk_jit_status check_fast_topk(const topk_jit_spec *spec)
+{
+    if (spec->layout != TOPK_JIT_LAYOUT_PLAIN)
+        return bad("layout", tkj_layout_name(spec->layout), "plain for operation fast_topk");
+    if (spec->index_dtype != TOPK_JIT_INT64)
+        return bad("index_dtype", tkj_dtype_name(spec->index_dtype),
+                   "int64 for operation fast_topk");
+    if (spec->page_size != 0)
+        return bad_number("page_size", spec->page_size, "0 for operation fast_topk");
+    if (spec->tie_break || spec->sorted || spec->deterministic || spec->nan_last || spec->check)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                        "spec: an option is set, expected none for operation fast_topk, which is "
+                        "always sorted and deterministic");
+    return TOPK_JIT_OK;
+}
+
+topk_jit_status tkj_spec_validate(const topk_jit_spec *spec)
+{
+    topk_jit_status status = check_enumerators(spec);
+    if (status != TOPK_JIT_OK)
+        return status;
+    if (spec->topk < 1)
+        return bad_number("topk", spec->topk, "at least 1");
+    return spec->operation == TOPK_JIT_OPERATION_SELECT ? check_select(spec)
+                                                        : check_fast_topk(spec);
+}
+
+topk_jit_spec tkj_spec_canonical(const topk_jit_spec *spec)
+{
+    topk_jit_spec canonical;
+    memset(&canonical, 0, sizeof canonical); /* padding too: specs are compared as bytes */
+    canonical.struct_size = sizeof canonical;
+    canonical.operation = spec->operation;
+    canonical.layout = spec->layout;
+    canonical.topk = spec->topk;
+    canonical.dtype = spec->dtype;
+    canonical.index_dtype = spec->index_dtype;
+    canonical.page_size = spec->page_size;
+    canonical.tie_break = spec->deterministic && spec->tie_break == TOPK_JIT_TIE_BREAK_NONE
+                              ? TOPK_JIT_TIE_BREAK_SMALLEST
+                              : spec->tie_break;
+    canonical.sorted = spec->sorted != 0;
+    canonical.deterministic = spec->deterministic != 0;
+    canonical.nan_last = spec->nan_last != 0;
+    canonical.check = spec->check != 0;
+    return canonical;
+}
+
+void tkj_spec_format(const topk_jit_spec *spec, char text[TKJ_SPEC_TEXT_SIZE])
+{
+    char page_size[40] = "";
+    char tie_break[32] = "";
+    if (spec->layout == TOPK_JIT_LAYOUT_PAGED)
+        snprintf(page_size, sizeof page_size, ",page_size=%" PRId64, spec->page_size);
+    if (spec->tie_break != TOPK_JIT_TIE_BREAK_NONE)
+        snprintf(tie_break, sizeof tie_break, ",tie_break=%s", tkj_tie_break_name(spec->tie_break));
+    snprintf(text, TKJ_SPEC_TEXT_SIZE,
+             "operation=%s,layout=%s,topk=%" PRId64 ",dtype=%s,index=%s%s%s%s%s%s%s",
+             tkj_operation_name(spec->operation), tkj_layout_name(spec->layout), spec->topk,
+             tkj_dtype_name(spec->dtype), tkj_dtype_name(spec->index_dtype), page_size,
+             spec->sorted ? ",sorted" : "", tie_break, spec->deterministic ? ",deterministic" : "",
+             spec->nan_last ? ",nan_last" : "", spec->check ? ",check" : "");
+}
+
+static bool number_of(const char *text, int64_t *out)
+{
+    char *end;
+    if (*text < '0' || *text > '9') /* strtoll would take signs and blanks */
+        return false;
+    *out = strtoll(text, &end, 10);
+    return *end == '\0';
+}
+
+/** One word of the text form: "name=value" cut in two, or an option alone. */
+static bool apply_word(topk_jit_spec *spec, const char *name, const char *value)
+{
+    struct {
+        const char *name;
+        uint8_t *field;
+    } flags[] = {{"sorted", &spec->sorted},
+                 {"deterministic", &spec->deterministic},
+                 {"nan_last", &spec->nan_last},
+                 {"check", &spec->check}};
+    for (size_t i = 0; i < COUNT(flags); i++)
+        if (strcmp(name, flags[i].name) == 0) {
+            *flags[i].field = 1;
+            return value == NULL;
+        }
+    if (value == NULL)
+        return false;
+    if (strcmp(name, "operation") == 0)
+        return tkj_operation_parse(value, &spec->operation);
+    if (strcmp(name, "layout") == 0)
+        return tkj_layout_parse(value, &spec->layout);
+    if (strcmp(name, "topk") == 0)
+        return number_of(value, &spec->topk);
+    if (strcmp(name, "dtype") == 0)
+        return tkj_dtype_parse(value, &spec->dtype);
+    if (strcmp(name, "index") == 0)
+        return tkj_dtype_parse(value, &spec->index_dtype);
+    if (strcmp(name, "page_size") == 0)
+        return number_of(value, &spec->page_size);
+    if (strcmp(name, "tie_break") == 0)
+        return tkj_tie_break_parse(value, &spec->tie_break);
+    return false;
+}
+
+topk_jit_status tkj_spec_parse(const char *text, topk_jit_spec *out)
+{
+    char copy[TKJ_SPEC_TEXT_SIZE];
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    if (strlen(text) >= sizeof copy)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "spec text: %zu bytes, expected at most %zu",
+                        strlen(text), sizeof copy - 1);
+    strcpy(copy, text); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy): size checked */
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(word, '=');
+        if (value != NULL)
+            *value++ = '\0';
+        if (!apply_word(&spec, word, value))
+            return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                            "spec text: \"%s%s%s\" is no field of a spec with its value", word,
+                            value ? "=" : "", value ? value : "");
+    }
+    topk_jit_status status = tkj_spec_validate(&spec);
+    if (status == TOPK_JIT_OK)
+        *out = tkj_spec_canonical(&spec);
+    return status;
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
 
+#include "digest.h"
 #include "log.h"
 #include "source.h"
 
@@ -24,12 +25,12 @@ typedef struct tkj_template_search {
 
 /** All files of the set. */
 typedef struct tkj_template_set {
-    tkj_source *files;  /* tkj_embedded_template_count of them, in that order */
-    uint8_t digest[16]; /* XXH3-128 over names and contents, canonical byte order */
+    tkj_source *files;               /* tkj_embedded_template_count of them, in that order */
+    uint8_t digest[TKJ_DIGEST_SIZE]; /* over names and contents */
 } tkj_template_set;
 
 /**
- * @param[out] out  released with tkj_templates_free, also after a failure
+ * @param[out] out  released with tkj_templates_free, after a failure too
  * @return TOPK_JIT_OK, TOPK_JIT_TEMPLATE_NOT_FOUND, TOPK_JIT_TEMPLATE_ABI,
  *         TOPK_JIT_TEMPLATE_UNTRUSTED, TOPK_JIT_OUT_OF_MEMORY
  */

@@ -1,2 +1,250 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-typedef int tkj_placeholder;
+#include "tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ordered_key.h"
+#include "spec.h"
+#include "status.h"
+
+topk_jit_status tkj_reject(const char *name, const char *what, const char *given,
+                           const char *expected)
+{
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "%s%s%s is %s, expected %s", name, what ? ": " : "",
+                    what ? what : "", given, expected);
+}
+
+topk_jit_status tkj_reject_number(const char *name, const char *what, int64_t given,
+                                  const char *expected)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%" PRId64, given);
+    return tkj_reject(name, what, number, expected);
+}
+
+topk_jit_status tkj_reject_size(const char *name, const char *what, int64_t given,
+                                const char *expected, int64_t size)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%s%" PRId64, expected, size);
+    return tkj_reject_number(name, what, given, text);
+}
+
+bool tkj_device_is_host(DLDevice device)
+{
+    return device.device_type == kDLCPU || device.device_type == kDLCUDAHost;
+}
+
+static bool device_is_gpu(DLDevice device)
+{
+    return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
+}
+
+static bool dtype_of(DLDataType given, topk_jit_dtype *out)
+{
+    static const struct {
+        uint8_t code;
+        uint8_t bits;
+        topk_jit_dtype dtype;
+    } known[] = {
+        {kDLFloat, 32, TOPK_JIT_FLOAT32},   {kDLFloat, 16, TOPK_JIT_FLOAT16},
+        {kDLBfloat, 16, TOPK_JIT_BFLOAT16}, {kDLFloat, 64, TOPK_JIT_FLOAT64},
+        {kDLInt, 32, TOPK_JIT_INT32},       {kDLInt, 64, TOPK_JIT_INT64},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (given.code == known[i].code && given.bits == known[i].bits && given.lanes == 1) {
+            *out = known[i].dtype;
+            return true;
+        }
+    return false;
+}
+
+static void dtype_text(DLDataType given, char text[48])
+{
+    topk_jit_dtype dtype;
+    if (dtype_of(given, &dtype))
+        snprintf(text, 48, "%s", tkj_dtype_name(dtype));
+    else
+        snprintf(text, 48, "DLPack code %d, %d bits, %d lanes", given.code, given.bits,
+                 given.lanes);
+}
+
+static topk_jit_status reject_dtype(const char *name, DLDataType given, unsigned dtypes)
+{
+    char text[48];
+    char expected[96] = "";
+    int used = 0;
+    dtype_text(given, text);
+    for (unsigned d = TOPK_JIT_FLOAT32; d <= TOPK_JIT_INT64; d++)
+        if (dtypes >> d & 1u)
+            used += snprintf(expected + used, sizeof expected - (size_t)used, "%s%s",
+                             used ? " or " : "", tkj_dtype_name((topk_jit_dtype)d));
+    return tkj_reject(name, "dtype", text, expected);
+}
+
+int64_t tkj_tensor_stride(const DLTensor *tensor, int dimension)
+{
+    if (tensor->shape[dimension] <= 1)
+        return 0;
+    if (tensor->strides != NULL)
+        return tensor->strides[dimension];
+    int64_t stride = 1;
+    for (int d = dimension + 1; d < tensor->ndim; d++)
+        stride *= tensor->shape[d];
+    return stride;
+}
+
+static topk_jit_status read_shape(const char *name, const DLTensor *tensor, int64_t *elements)
+{
+    if (tensor->ndim > 0 && tensor->shape == NULL)
+        return tkj_reject(name, "shape", "NULL", "one size for each dimension");
+    bool empty = false;
+    for (int d = 0; d < tensor->ndim; d++) {
+        if (tensor->shape[d] < 0)
+            return tkj_reject_number(name, "a size of the shape", tensor->shape[d], "at least 0");
+        empty = empty || tensor->shape[d] == 0;
+    }
+    int64_t product = empty ? 0 : 1;
+    for (int d = 0; d < tensor->ndim; d++)
+        if (__builtin_mul_overflow(product, tensor->shape[d], &product))
+            return tkj_reject(name, "the number of elements", "beyond 64 bits", "a smaller shape");
+    *elements = product;
+    return TOPK_JIT_OK;
+}
+
+/** Adds the way to the last element of one dimension to the extent, on the side its stride goes. */
+static bool extend(int64_t size, int64_t stride, int64_t element, int64_t *low, int64_t *high)
+{
+    int64_t way;
+    if (__builtin_mul_overflow(size - 1, stride, &way) ||
+        __builtin_mul_overflow(way, element, &way))
+        return false;
+    return !__builtin_add_overflow(way < 0 ? *low : *high, way, way < 0 ? low : high);
+}
+
+static topk_jit_status read_extent(const char *name, const DLTensor *tensor, tkj_view *view)
+{
+    int64_t low = 0;
+    int64_t high = view->element;
+    bool fits = true;
+    for (int d = 0; fits && d < tensor->ndim; d++)
+        fits = extend(tensor->shape[d], tkj_tensor_stride(tensor, d), view->element, &low, &high);
+    uintptr_t data = (uintptr_t)view->data;
+    if (!fits || (0 - (uintptr_t)low) > data || (uintptr_t)high > UINTPTR_MAX - data)
+        return tkj_reject(name, "the extent in bytes", "beyond the address space",
+                          "a smaller shape or stride");
+    view->begin = data - (0 - (uintptr_t)low);
+    view->end = data + (uintptr_t)high;
+    return TOPK_JIT_OK;
+}
+
+topk_jit_status tkj_view_read(const char *name, const DLTensor *tensor, int rank_min, int rank_max,
+                              unsigned dtypes, tkj_view *out)
+{
+    if (tensor == NULL)
+        return tkj_reject(name, "the tensor", "NULL", "a tensor");
+    if (tensor->ndim < rank_min || tensor->ndim > rank_max)
+        return rank_min == rank_max
+                   ? tkj_reject_size(name, "rank", tensor->ndim, "", rank_min)
+                   : tkj_reject_size(name, "rank", tensor->ndim, "at most ", rank_max);
+    if (!dtype_of(tensor->dtype, &out->dtype) || !(dtypes >> out->dtype & 1u))
+        return reject_dtype(name, tensor->dtype, dtypes);
+    int64_t elements = 0;
+    topk_jit_status status = read_shape(name, tensor, &elements);
+    if (status != TOPK_JIT_OK)
+        return status;
+
+    out->name = name;
+    out->rank = tensor->ndim;
+    out->device = tensor->device;
+    out->element = (int64_t)tkj_dtype_size(out->dtype);
+    out->data = (void *)((uintptr_t)tensor->data + tensor->byte_offset);
+    for (int d = 0; d < 2; d++) {
+        out->shape[d] = d < tensor->ndim ? tensor->shape[d] : 1;
+        out->stride[d] = d < tensor->ndim ? tkj_tensor_stride(tensor, d) : 0;
+    }
+    out->begin = out->end = (uintptr_t)out->data;
+    if (elements == 0)
+        return TOPK_JIT_OK;
+    if (tensor->data == NULL)
+        return tkj_reject(name, "data", "NULL", "memory, since the tensor has elements");
+    if ((uintptr_t)out->data % (uintptr_t)out->element != 0)
+        return tkj_reject_size(name, "the address modulo its element's size",
+                               (int64_t)((uintptr_t)out->data % (uintptr_t)out->element), "", 0);
+    return read_extent(name, tensor, out);
+}
+
+tkj_view tkj_view_of_bytes(const char *name, void *data, size_t size, DLDevice device)
+{
+    return (tkj_view){
+        .name = name,
+        .data = data,
+        .element = 1,
+        .rank = 1,
+        .device = device,
+        .shape = {(int64_t)size, 1},
+        .stride = {1, 0},
+        .begin = (uintptr_t)data,
+        .end = (uintptr_t)data + size,
+    };
+}
+
+topk_jit_status tkj_view_check_device(const tkj_view *first, const tkj_view *view)
+{
+    char given[64];
+    char expected[96];
+    bool host = tkj_device_is_host(view->device);
+    if (!host && !device_is_gpu(view->device)) {
+        snprintf(given, sizeof given, "DLPack device type %d", (int)view->device.device_type);
+        return tkj_reject(view->name, "device", given, "CPU, CUDA, CUDA host or CUDA managed");
+    }
+    bool same = host == tkj_device_is_host(first->device) &&
+                (host || view->device.device_id == first->device.device_id);
+    if (same)
+        return TOPK_JIT_OK;
+    if (host)
+        snprintf(given, sizeof given, "the host");
+    else
+        snprintf(given, sizeof given, "CUDA device %d", view->device.device_id);
+    if (tkj_device_is_host(first->device))
+        snprintf(expected, sizeof expected, "the host, where %s is", first->name);
+    else
+        snprintf(expected, sizeof expected, "CUDA device %d, where %s is", first->device.device_id,
+                 first->name);
+    return tkj_reject(view->name, "device", given, expected);
+}
+
+/** Row pitch in bytes, and bytes that one row covers. A vector is a column of elements. Pitch 0:
+ *  the tensor has no such form. */
+static void columns_of(const tkj_view *view, int64_t *pitch, int64_t *width)
+{
+    *pitch = *width = 0;
+    if (view->rank > 2 || view->stride[1] < 0)
+        return;
+    *pitch = view->stride[0] * view->element;
+    *width = (view->shape[1] > 0 ? (view->shape[1] - 1) * view->stride[1] + 1 : 0) * view->element;
+}
+
+static bool in_separate_columns(const tkj_view *a, const tkj_view *b)
+{
+    int64_t pitch, width_a, pitch_b, width_b;
+    columns_of(a, &pitch, &width_a);
+    columns_of(b, &pitch_b, &width_b);
+    if (pitch <= 0 || pitch != pitch_b)
+        return false;
+    int64_t distance = (int64_t)(b->begin - a->begin) % pitch;
+    if (distance < 0)
+        distance += pitch;
+    return distance >= width_a && width_b <= pitch - distance;
+}
+
+topk_jit_status tkj_view_check_overlap(const tkj_view *output, const tkj_view *other)
+{
+    bool ranges_meet = output->begin < other->end && other->begin < output->end;
+    if (!ranges_meet || in_separate_columns(output, other))
+        return TOPK_JIT_OK;
+    char given[64];
+    snprintf(given, sizeof given, "overlapping %s", other->name);
+    return tkj_reject(output->name, "memory", given, "memory of its own");
+}

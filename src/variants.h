@@ -23,6 +23,7 @@ typedef struct tkj_variant {
     const char *template_name; /* "select_general.cu" */
     uint32_t threads;          /* per block */
     uint32_t items;            /* elements per thread and tile */
+    uint32_t sort_capacity;    /* slots sorted in shared memory, 0 = sorted in place */
     uint32_t shared_bytes;     /* dynamic shared memory */
 } tkj_variant;
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "publish.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEMPORARY_PREFIX "new-"
+#define NAME_SIZE 64
+
+/* A file of one fixed content: whoever comes first writes it. It matters to backups only, so its
+   failures are nobody's. */
+static void write_tag(int root_fd)
+{
+    static const char tag[] =
+        "Signature: 8a477f597d28d172789f06886806bc55\n"
+        "# This file is a cache directory tag created by topk_jit.\n"
+        "# For information about cache directory tags see https://bford.info/cachedir/\n";
+    int fd =
+        openat(root_fd, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    int written = tkj_os_write_all(fd, tag, sizeof tag - 1);
+    if (close(fd) != 0 || written != 0)
+        unlinkat(root_fd, "CACHEDIR.TAG", 0);
+}
+
+static int make_dir_at(int dir_fd, const char *name)
+{
+    return mkdirat(dir_fd, name, 0700) == 0 || errno == EEXIST ? 0 : -1;
+}
+
+/* The temporary directory, and each directory that leads to the name. */
+static int make_layout(int root_fd, const char *name)
+{
+    char prefix[NAME_SIZE];
+    for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        snprintf(prefix, sizeof prefix, "%.*s", (int)(slash - name), name);
+        if (make_dir_at(root_fd, prefix) != 0)
+            return -1;
+    }
+    return make_dir_at(root_fd, TKJ_PUBLISH_DIR);
+}
+
+static bool is_stale(int dir_fd, const char *name, time_t now)
+{
+    struct stat status;
+    return strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0 &&
+           fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
+           now - status.st_mtime > TKJ_PUBLISH_STALE_SECONDS;
+}
+
+/* Removes what dead processes left. */
+static void sweep(int tmp_fd)
+{
+    int fd = openat(tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    DIR *directory = fdopendir(fd);
+    if (directory == NULL) {
+        close(fd);
+        return;
+    }
+    time_t now = time(NULL);
+    for (struct dirent *file = readdir(directory); file != NULL; file = readdir(directory))
+        if (is_stale(tmp_fd, file->d_name, now))
+            unlinkat(tmp_fd, file->d_name, 0);
+    closedir(directory);
+}
+
+/* Creates a file of a new name. Process ids do not tell hosts on one file system apart, so the
+   name is random, and O_EXCL makes sure. @return a descriptor, or -1 with errno */
+static int create_temporary(int tmp_fd, char name[NAME_SIZE])
+{
+    int fd = -1;
+    for (int attempt = 0; attempt < 16; attempt++) {
+        uint64_t number;
+        if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
+            number = tkj_os_now_ns() ^ ((uint64_t)getpid() << 32);
+        snprintf(name, NAME_SIZE, TEMPORARY_PREFIX "%016" PRIx64, number);
+        fd = openat(tmp_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || (errno != EEXIST && errno != EINTR))
+            break;
+    }
+    return fd;
+}
+
+static int sync_file(int fd)
+{
+    int result;
+    do
+        result = fsync(fd);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
+/* On NFS and with quotas, close is where a lost write shows. After EINTR the descriptor is gone
+   and what fsync promised still holds. */
+static int close_file(int fd)
+{
+    return close(fd) == 0 || errno == EINTR ? 0 : -1;
+}
+
+/* Writes the bytes to a new file in tmp and renames it to its name below the root. */
+static int write_and_rename(int root_fd, int tmp_fd, const char *name, const tkj_blob *bytes,
+                            const char **step)
+{
+    int error;
+    char temporary[NAME_SIZE];
+    *step = "no temporary file can be created";
+    int fd = create_temporary(tmp_fd, temporary);
+    if (fd < 0)
+        return -1;
+    *step = "an entry cannot be written";
+    if (tkj_os_write_all(fd, bytes->bytes, bytes->size) != 0)
+        goto cleanup;
+    *step = "an entry cannot be synced";
+    if (sync_file(fd) != 0)
+        goto cleanup;
+    *step = "an entry cannot be closed";
+    int closing = fd;
+    fd = -1;
+    if (close_file(closing) != 0)
+        goto cleanup;
+    *step = "an entry cannot be renamed";
+    if (renameat(tmp_fd, temporary, root_fd, name) == 0)
+        return 0;
+cleanup:
+    error = errno;
+    if (fd >= 0)
+        close(fd);
+    unlinkat(tmp_fd, temporary, 0);
+    errno = error;
+    return -1;
+}
+
+int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, const char **step)
+{
+    write_tag(root_fd);
+    *step = "no directory can be created";
+    if (make_layout(root_fd, name) != 0)
+        return -1;
+    *step = "the directory of temporary files cannot be opened";
+    int tmp_fd = openat(root_fd, TKJ_PUBLISH_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (tmp_fd < 0)
+        return -1;
+    sweep(tmp_fd);
+    int result = write_and_rename(root_fd, tmp_fd, name, bytes, step);
+    tkj_os_close(tmp_fd);
+    return result;
+}

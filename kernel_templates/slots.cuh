@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file slots.cuh @brief Positions and counts, and the output slots that collect them. */
+#ifndef TKJ_SLOTS_CUH
+#define TKJ_SLOTS_CUH
+
+#include "platform.cuh"
+
+/** An index as it is written, and how many elements of a row: 31 bits hold both for int32 indices.
+ */
+#if TKJ_INDEX_BITS == 64
+typedef tkj_i64 tkj_index;
+typedef tkj_u64 tkj_count;
+#else
+typedef tkj_i32 tkj_index;
+typedef tkj_u32 tkj_count;
+#endif
+
+/** The output slots of a row, which hold positions until the last step: slot s is at
+ *  data[s * stride]. */
+typedef struct tkj_slots {
+    tkj_index *data;
+    tkj_i64 stride; /* 1 where TKJ_UNIT_STRIDE */
+} tkj_slots;
+
+TKJ_DEVICE tkj_index *tkj_slot(const tkj_slots *slots, tkj_i64 s)
+{
+#if TKJ_UNIT_STRIDE
+    return slots->data + s;
+#else
+    return slots->data + s * slots->stride;
+#endif
+}
+
+#endif /* TKJ_SLOTS_CUH */

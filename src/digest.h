@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file digest.h @brief XXH3-128 in canonical (big-endian) byte order: the one hash of the
+ * library. */
+#ifndef TKJ_DIGEST_H
+#define TKJ_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TKJ_DIGEST_SIZE 16
+
+void tkj_digest(const void *bytes, size_t size, uint8_t digest[TKJ_DIGEST_SIZE]);
+
+/** Lower-case hexadecimal, NUL-terminated. */
+void tkj_digest_format(const uint8_t digest[TKJ_DIGEST_SIZE], char text[2 * TKJ_DIGEST_SIZE + 1]);
+
+#endif /* TKJ_DIGEST_H */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "driver_api.h"
+#include "status.h"
+
+/* A launch may use this much dynamic shared memory without having asked before. */
+#define SHARED_WITHOUT_OPT_IN (48U * 1024)
+
+/* ---- loading ---- */
+
+/** The driver's compiler says why it refuses PTX; "" if it says nothing. A compilation of its own,
+ *  because a library compiles lazily, per context: a log buffer given to cuLibraryLoadData would
+ *  have to outlive this call. */
+static void read_jit_log(const struct tkj_driver *cuda, const void *image, char *log, size_t size)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)size};
+    CUmodule module;
+    log[0] = '\0';
+    if (cuda->cuModuleLoadDataEx_(&module, image, 2, options, values) == CUDA_SUCCESS)
+        cuda->cuModuleUnload_(module);
+    log[size - 1] = '\0';
+    log[strcspn(log, "\n")] = '\0';
+}
+
+static bool is_ptx(const void *image)
+{
+    static const char elf_magic[4] = "\177ELF"; /* what a cubin starts with */
+    return strncmp(image, elf_magic, sizeof elf_magic) != 0;
+}
+
+/** Records why a kernel cannot be loaded, completed with the log of the driver's compiler. */
+static topk_jit_status refused(const struct tkj_driver *cuda, CUresult result, const char *call,
+                               const void *image, const char *entry)
+{
+    char log[512] = "";
+    if (is_ptx(image))
+        read_jit_log(cuda, image, log, sizeof log);
+    const char *name = NULL, *text = NULL;
+    cuda->cuGetErrorName_(result, &name);
+    cuda->cuGetErrorString_(result, &text);
+    return tkj_fail_native(TOPK_JIT_LOAD_FAILED, (int)result, "%s of kernel %s: %s (%s)%s%s", call,
+                           entry, name != NULL ? name : "unknown error",
+                           text != NULL ? text : "the driver has no text for it",
+                           log[0] != '\0' ? ": " : "", log);
+}
+
+/** Once per kernel and device, here and never per launch: a launch that lowered it would break
+ *  another one under way (DeepJIT PR#15). */
+static topk_jit_status allow_shared(const struct tkj_driver *cuda, CUkernel kernel, int ordinal,
+                                    uint32_t shared_bytes)
+{
+    if (shared_bytes <= SHARED_WITHOUT_OPT_IN)
+        return TOPK_JIT_OK;
+    CUdevice device;
+    CUresult result = cuda->cuDeviceGet_(&device, ordinal);
+    if (result != CUDA_SUCCESS)
+        return tkj_driver_call_failed(cuda, TOPK_JIT_DRIVER_FAILED, result, "cuDeviceGet");
+    result = cuda->cuKernelSetAttribute_(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                         (int)shared_bytes, kernel, device);
+    if (result != CUDA_SUCCESS)
+        return tkj_driver_call_failed(cuda, TOPK_JIT_LOAD_FAILED, result,
+                                      "cuKernelSetAttribute of dynamic shared memory");
+    return TOPK_JIT_OK;
+}
+
+/** The load itself, with the stream's context current. */
+static topk_jit_status load_here(const struct tkj_driver *cuda, const void *image,
+                                 const char *entry, uint32_t shared_bytes, int ordinal,
+                                 CUlibrary *library, CUkernel *kernel)
+{
+    CUresult result = cuda->cuLibraryLoadData_(library, image, NULL, NULL, 0, NULL, NULL, 0);
+    if (result != CUDA_SUCCESS) {
+        *library = NULL;
+        return refused(cuda, result, "cuLibraryLoadData", image, entry);
+    }
+    result = cuda->cuLibraryGetKernel_(kernel, *library, entry);
+    if (result != CUDA_SUCCESS)
+        return refused(cuda, result, "cuLibraryGetKernel", image, entry);
+    topk_jit_status status = allow_shared(cuda, *kernel, ordinal, shared_bytes);
+    if (status != TOPK_JIT_OK)
+        return status;
+    /* Loads into the context now; left to the first launch, it could fall into a capture. */
+    CUfunction function;
+    result = cuda->cuKernelGetFunction_(&function, *kernel);
+    if (result != CUDA_SUCCESS)
+        return refused(cuda, result, "cuKernelGetFunction", image, entry);
+    return TOPK_JIT_OK;
+}
+
+topk_jit_status tkj_driver_load(const void *image, const char *entry, uint32_t shared_bytes,
+                                int ordinal, CUstream stream, tkj_kernel *out)
+{
+    const struct tkj_driver *cuda = tkj_driver_opened();
+    CUlibrary library = NULL;
+    CUkernel kernel = NULL;
+    CUstreamCaptureMode mode;
+    *out = (tkj_kernel){0};
+    topk_jit_status status = tkj_driver_relax(cuda, &mode);
+    if (status != TOPK_JIT_OK)
+        return status;
+    status = tkj_driver_push_context(cuda, stream);
+    if (status != TOPK_JIT_OK)
+        goto cleanup;
+    status = load_here(cuda, image, entry, shared_bytes, ordinal, &library, &kernel);
+    status = tkj_driver_pop_context(cuda, status);
+cleanup:
+    if (status == TOPK_JIT_OK)
+        *out = (tkj_kernel){.library = library, .kernel = kernel};
+    else if (library != NULL)
+        cuda->cuLibraryUnload_(library);
+    status = tkj_driver_restore(cuda, mode, status);
+    if (status != TOPK_JIT_OK)
+        tkj_driver_unload(out);
+    return status;
+}
+
+void tkj_driver_unload(tkj_kernel *kernel)
+{
+    const struct tkj_driver *cuda = tkj_driver_opened();
+    if (kernel->library == NULL)
+        return;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    bool relaxed = cuda->cuThreadExchangeStreamCaptureMode_(&mode) == CUDA_SUCCESS;
+    cuda->cuLibraryUnload_(kernel->library);
+    if (relaxed)
+        cuda->cuThreadExchangeStreamCaptureMode_(&mode);
+    *kernel = (tkj_kernel){0};
+}
+
+/* ---- launching ---- */
+
+topk_jit_status tkj_driver_launch(const tkj_launch *launch, const void *params, CUstream stream)
+{
+    const struct tkj_driver *cuda = tkj_driver_opened();
+    CUlaunchAttribute overlap = {
+        .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        .value.programmaticStreamSerializationAllowed = 1,
+    };
+    const CUlaunchConfig config = {
+        .gridDimX = launch->grid,
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = launch->threads,
+        .blockDimY = 1,
+        .blockDimZ = 1,
+        .sharedMemBytes = launch->shared_bytes,
+        .hStream = stream,
+        .attrs = launch->pdl ? &overlap : NULL,
+        .numAttrs = launch->pdl ? 1 : 0,
+    };
+    void *arguments[] = {(void *)params};
+    CUresult result = cuda->cuLaunchKernelEx_(&config, launch->kernel, arguments, NULL);
+    if (result != CUDA_SUCCESS)
+        return tkj_driver_call_failed(cuda, TOPK_JIT_LAUNCH_FAILED, result, "cuLaunchKernelEx");
+    return TOPK_JIT_OK;
+}

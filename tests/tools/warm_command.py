@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs topk-jit-warm with a cache of its own, as every test of the command does."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
+TEMPLATES = pathlib.Path(__file__).parents[2] / "kernel_templates"
+TIMEOUT_SECONDS = 300
+
+
+class WarmTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="warm test ")  # a path with spaces
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.cache = self.folder / "cache"
+
+    def warm(self, *arguments, cache=None, environment=None):
+        """The finished process. A list argument is split at blanks."""
+        command = [str(BINARY), "--cache-dir", str(cache or self.cache)]
+        for argument in arguments:
+            command += argument.split() if isinstance(argument, str) else [str(argument[0])]
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**clean_environment(), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
+
+    def refused(self, *arguments, naming):
+        """The command ends with 2, one line on stderr that has the words, nothing else."""
+        done = self.warm(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for word in naming:
+            self.assertIn(word, done.stderr)
+        self.assertFalse(self.cache.exists(), "something was written")
+
+    def result(self, *arguments, status=0, **options):
+        """What --json says."""
+        done = self.warm("--json", *arguments, **options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return json.loads(done.stdout)
+
+    def entries(self, cache=None):
+        """Every file of a cache, by its name below the root."""
+        cache = cache or self.cache
+        return {
+            str(path.relative_to(cache)): path.read_bytes()
+            for path in sorted(cache.rglob("*"))
+            if path.is_file()
+        }
+
+
+def clean_environment():
+    """Nothing of the caller's settings decides a test, except where NVRTC is."""
+    kept = ("PATH", "HOME", "CUDA_HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS")
+    return {name: os.environ[name] for name in kept if name in os.environ}
+
+
+def has_nvrtc():
+    """A file that looks like one: a failure to load it must fail the tests, not skip them."""
+    homes = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    folders = [pathlib.Path(home) / lib for home in homes if home for lib in ("lib64", "lib")]
+    return any(list(folder.glob("libnvrtc.so*")) for folder in folders)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "testing.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+
+#include "memory.h"
+#include "root.h"
+
+/* The password database's answer; linked with --wrap. */
+static const char *password_home; /* NULL = this user is not in it */
+static int password_error;
+
+int __wrap_getpwuid_r(uid_t uid, struct passwd *record, char *buffer, size_t size,
+                      struct passwd **found);
+int __wrap_getpwuid_r(uid_t uid, struct passwd *record, char *buffer, size_t size,
+                      struct passwd **found)
+{
+    (void)uid;
+    *found = NULL;
+    if (password_error != 0 || password_home == NULL)
+        return password_error;
+    assert_true(strlen(password_home) < size);
+    memset(record, 0, sizeof *record);
+    record->pw_dir = strcpy(buffer, password_home);
+    *found = record;
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    password_home = NULL;
+    password_error = 0;
+    return 0;
+}
+
+/* Asserts that these places give this root, NULL for none. */
+static void assert_root(tkj_cache_places places, const char *expected)
+{
+    tkj_test_allocator test;
+    tkj_test_allocator_init(&test, 0);
+    char *root = NULL;
+    assert_int_equal(tkj_cache_root_choose(&test.allocator, &places, &root), TOPK_JIT_OK);
+    if (expected == NULL)
+        assert_null(root);
+    else
+        assert_string_equal(root, expected);
+    tkj_free(&test.allocator, root);
+    assert_int_equal(atomic_load(&test.live), 0);
+}
+
+static void first_place_that_is_given_wins(void **state)
+{
+    (void)state;
+    password_home = "/pw";
+    assert_root((tkj_cache_places){"/option", "/environment", "/xdg", "/home/u"}, "/option");
+    assert_root((tkj_cache_places){NULL, "/environment", "/xdg", "/home/u"}, "/environment");
+    assert_root((tkj_cache_places){NULL, NULL, "/xdg", "/home/u"}, "/xdg/topk-jit");
+    assert_root((tkj_cache_places){NULL, NULL, NULL, "/home/u"}, "/home/u/.cache/topk-jit");
+    assert_root((tkj_cache_places){NULL, NULL, NULL, NULL}, "/pw/.cache/topk-jit");
+}
+
+static void empty_place_is_not_given(void **state)
+{
+    (void)state;
+    password_home = "/pw";
+    assert_root((tkj_cache_places){"", "", "", "/home/u"}, "/home/u/.cache/topk-jit");
+    assert_root((tkj_cache_places){"", "", "", ""}, "/pw/.cache/topk-jit");
+}
+
+static void relative_place_is_ignored(void **state)
+{
+    (void)state;
+    assert_root((tkj_cache_places){NULL, "cache", "/xdg", NULL}, "/xdg/topk-jit");
+    assert_root((tkj_cache_places){NULL, NULL, ".cache", "/home/u"}, "/home/u/.cache/topk-jit");
+    assert_root((tkj_cache_places){NULL, NULL, NULL, "home/u"}, NULL);
+}
+
+static void home_of_slashes_is_no_home(void **state)
+{
+    (void)state;
+    assert_root((tkj_cache_places){NULL, NULL, NULL, "/"}, NULL);
+    assert_root((tkj_cache_places){NULL, NULL, NULL, "//"}, NULL);
+    password_home = "/pw";
+    assert_root((tkj_cache_places){NULL, NULL, NULL, "/"}, "/pw/.cache/topk-jit");
+}
+
+static void user_without_a_home_has_no_root(void **state)
+{
+    (void)state;
+    const tkj_cache_places none = {NULL, NULL, NULL, NULL};
+    assert_root(none, NULL);
+    password_home = "/";
+    assert_root(none, NULL);
+    password_home = "";
+    assert_root(none, NULL);
+    password_home = "relative";
+    assert_root(none, NULL);
+    password_error = EIO;
+    assert_root(none, NULL);
+}
+
+static void path_with_spaces_works(void **state)
+{
+    (void)state;
+    assert_root((tkj_cache_places){NULL, NULL, "/my caches", NULL}, "/my caches/topk-jit");
+}
+
+static void every_choice_without_memory_is_out_of_memory(void **state)
+{
+    (void)state;
+    const tkj_cache_places choices[] = {
+        {"/option", NULL, NULL, NULL}, {NULL, "/environment", NULL, NULL},
+        {NULL, NULL, "/xdg", NULL},    {NULL, NULL, NULL, "/home/u"},
+        {NULL, NULL, NULL, NULL},
+    };
+    password_home = "/pw";
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+        tkj_test_allocator test;
+        tkj_test_allocator_init(&test, 1);
+        char *root = (char *)1;
+        assert_int_equal(tkj_cache_root_choose(&test.allocator, &choices[i], &root),
+                         TOPK_JIT_OUT_OF_MEMORY);
+        assert_null(root);
+    }
+}
+
+#define CLEAN(test) cmocka_unit_test_setup(test, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLEAN(first_place_that_is_given_wins),
+        CLEAN(empty_place_is_not_given),
+        CLEAN(relative_place_is_ignored),
+        CLEAN(home_of_slashes_is_no_home),
+        CLEAN(user_without_a_home_has_no_root),
+        CLEAN(path_with_spaces_works),
+        CLEAN(every_choice_without_memory_is_out_of_memory),
+    };
+    return cmocka_run_group_tests_name("cache_root", tests, NULL, NULL);
+}

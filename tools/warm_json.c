@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warm_json.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "spec.h"
+
+static json_t *describe_kernel(const warm_kernel *kernel)
+{
+    static const char *const states[] = {"failed", "compiled", "already_there"};
+    char spec[TKJ_SPEC_TEXT_SIZE];
+    char target[TKJ_TARGET_NAME_SIZE];
+    tkj_spec_format(&kernel->spec, spec);
+    tkj_target_format(kernel->target, target);
+    /* "s?": a kernel that was not tried has no message of its own */
+    const char *error = kernel->error != NULL ? kernel->error : "not tried";
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:f, s:s?}", "spec", spec, "target", target,
+                     "variant", kernel->variant.name, "status", states[kernel->state], "bytes",
+                     (json_int_t)kernel->bytes, "seconds", (double)kernel->nanoseconds * 1e-9,
+                     "error", kernel->state == WARM_FAILED ? error : NULL);
+}
+
+static json_t *describe(const warm_kernels *kernels, const warm_summary *summary)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < kernels->count; i++) {
+        if (json_array_append_new(list, describe_kernel(&kernels->at[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return json_pack(
+        "{s:s, s:{s:I, s:I, s:I, s:I, s:f, s:I}, s:o}", "version", topk_jit_version(), "summary",
+        "kernels", (json_int_t)kernels->count, "compiled", (json_int_t)summary->compiled,
+        "already_there", (json_int_t)summary->already_there, "failed", (json_int_t)summary->failed,
+        "seconds", summary->seconds, "bytes", (json_int_t)summary->bytes, "kernels", list);
+}
+
+bool warm_json_print(const warm_kernels *kernels, const warm_summary *summary)
+{
+    json_t *object = describe(kernels, summary);
+    if (object == NULL)
+        return false;
+    const bool ok = json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
+    putchar('\n');
+    json_decref(object);
+    return ok;
+}

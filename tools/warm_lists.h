@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file warm_lists.h @brief Flags of topk-jit-warm whose value is a list: --dtype float32,float16.
+ */
+#ifndef TKJ_WARM_LISTS_H
+#define TKJ_WARM_LISTS_H
+
+#include <stdint.h>
+
+#include "warm_options.h"
+
+/** The flags, in the order of their names in warm_list_names. */
+typedef enum warm_list {
+    WARM_LIST_ARCH,
+    WARM_LIST_OPERATION,
+    WARM_LIST_TOPK,
+    WARM_LIST_DTYPE,
+    WARM_LIST_LAYOUT,
+    WARM_LIST_PAGE_SIZE,
+    WARM_LIST_INDEX_DTYPE,
+    WARM_LIST_TIE_BREAK,
+    WARM_LIST_COUNT,
+} warm_list;
+
+/** Reads a whole decimal number of lowest .. highest. @return false if it is none */
+bool warm_parse_number(const char *word, int64_t lowest, int64_t highest, int64_t *out);
+
+/** Adds the words of a list to the options. @return false, after a line on stderr that names the
+ *  word, if one is unknown */
+bool warm_list_take(warm_options *options, warm_list list, const char *words);
+
+#endif /* TKJ_WARM_LISTS_H */

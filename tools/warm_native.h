@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file warm_native.h @brief --arch native: what the GPUs of this machine run best. */
+#ifndef TKJ_WARM_NATIVE_H
+#define TKJ_WARM_NATIVE_H
+
+#include <stddef.h>
+
+#include "warm_product.h"
+
+#define WARM_NATIVE_MAX 64
+
+/**
+ * One entry for each distinct architecture among the GPUs present. What is wrong is said in one
+ * line on stderr.
+ * @return WARM_EXIT_DONE, WARM_EXIT_NO_GPU, WARM_EXIT_FAILED (no NVRTC, or one that is too old for
+ *         these GPUs)
+ */
+int warm_native(topk_jit_context *context, warm_gpu out[WARM_NATIVE_MAX], size_t *count);
+
+#endif /* TKJ_WARM_NATIVE_H */

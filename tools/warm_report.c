@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warm_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "prelude.h"
+#include "spec.h"
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+void warm_report_init(warm_report *report)
+{
+    *report = (warm_report){.terminal = isatty(STDERR_FILENO) == 1, .started = now()};
+    pthread_mutex_init(&report->mutex, NULL);
+}
+
+void warm_report_release(warm_report *report)
+{
+    for (size_t i = 0; i < report->seen_count; i++)
+        free(report->seen[i]);
+    pthread_mutex_destroy(&report->mutex);
+}
+
+/** Columns that a line may have without wrapping, which \r could not undo. */
+static int columns(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20)
+        return 79;
+    return size.ws_col - 1;
+}
+
+static void close_line(warm_report *report)
+{
+    if (report->line_open)
+        fputs("\r\033[K", stderr);
+    report->line_open = false;
+}
+
+static void progress(warm_report *report, const char *text)
+{
+    if (!report->terminal) {
+        fprintf(stderr, "[%zu/%zu] %s\n", report->done, report->total, text);
+        return;
+    }
+    char line[512];
+    snprintf(line, sizeof line, "[%zu/%zu] %s", report->done, report->total, text);
+    fprintf(stderr, "\r%.*s\033[K", columns(), line);
+    fflush(stderr);
+    report->line_open = true;
+}
+
+/** True from the second time on. The first line decides: further down a compiler's log names the
+ *  kernel, and a broken template would fill the screen once a kernel. */
+static bool was_said(warm_report *report, const char *text)
+{
+    const size_t length = strcspn(text, "\n");
+    for (size_t i = 0; i < report->seen_count; i++) {
+        if (strlen(report->seen[i]) == length && strncmp(report->seen[i], text, length) == 0)
+            return true;
+    }
+    if (report->seen_count == WARM_REPORT_SEEN_MAX)
+        return false;
+    char *copy = strndup(text, length);
+    if (copy != NULL)
+        report->seen[report->seen_count++] = copy;
+    return false;
+}
+
+void warm_report_begin(warm_report *report, size_t total)
+{
+    pthread_mutex_lock(&report->mutex);
+    report->total = total;
+    if (report->terminal)
+        progress(report, "looking in the cache, compiling what is missing");
+    pthread_mutex_unlock(&report->mutex);
+}
+
+static void complain_failed(warm_report *report, const warm_kernel *kernel, const char *target)
+{
+    if (kernel->error == NULL || was_said(report, kernel->error))
+        return;
+    close_line(report);
+    if (kernel->everywhere) {
+        warm_complain("%s", kernel->error);
+        return;
+    }
+    char spec[TKJ_SPEC_TEXT_SIZE];
+    tkj_spec_format(&kernel->spec, spec);
+    warm_complain("%s on %s: %s", spec, target, kernel->error);
+}
+
+void warm_report_kernel(warm_report *report, const warm_kernel *kernel)
+{
+    static const char *const states[] = {"failed", "compiled", "already there"};
+    char target[TKJ_TARGET_NAME_SIZE];
+    char entry[TKJ_ENTRY_NAME_SIZE];
+    char seconds[32] = "";
+    char text[512];
+    tkj_target_format(kernel->target, target);
+    tkj_entry_name(&kernel->spec, &kernel->variant, entry);
+    if (kernel->state != WARM_FAILED)
+        snprintf(seconds, sizeof seconds, ", %.2f s", (double)kernel->nanoseconds * 1e-9);
+    snprintf(text, sizeof text, "%s %s for %s%s", states[kernel->state], entry, target, seconds);
+    pthread_mutex_lock(&report->mutex);
+    report->done++;
+    if (kernel->state == WARM_FAILED)
+        complain_failed(report, kernel, target);
+    progress(report, text);
+    pthread_mutex_unlock(&report->mutex);
+}
+
+warm_summary warm_report_end(warm_report *report, const warm_kernels *kernels)
+{
+    pthread_mutex_lock(&report->mutex);
+    close_line(report);
+    pthread_mutex_unlock(&report->mutex);
+    warm_summary summary = {.seconds = (double)(now() - report->started) * 1e-9};
+    for (size_t i = 0; i < kernels->count; i++) {
+        const warm_kernel *kernel = &kernels->at[i];
+        summary.compiled += kernel->state == WARM_COMPILED;
+        summary.already_there += kernel->state == WARM_ALREADY_THERE;
+        summary.failed += kernel->state == WARM_FAILED;
+        summary.bytes += kernel->bytes;
+    }
+    return summary;
+}
+
+void warm_report_log(void *user, topk_jit_log_level level, const char *text)
+{
+    static const char *const levels[] = {"", "error", "warning", "info", "debug"};
+    warm_report *report = user;
+    pthread_mutex_lock(&report->mutex);
+    if (!was_said(report, text)) {
+        close_line(report);
+        fprintf(stderr, "topk-jit-warm: %s: %s\n", levels[level], text);
+    }
+    pthread_mutex_unlock(&report->mutex);
+}

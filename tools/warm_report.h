@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file warm_report.h
+ * @brief What a person sees while kernels are built, and at the end.
+ *
+ * Minutes of silence look like a hang (vllm PR#54529): on a terminal one line is rewritten,
+ * elsewhere each kernel has its line. All on stderr; stdout has the summary alone.
+ */
+#ifndef TKJ_WARM_REPORT_H
+#define TKJ_WARM_REPORT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <topk_jit/topk_jit.h>
+
+#include "warm_product.h"
+
+#define WARM_REPORT_SEEN_MAX 64
+
+typedef struct warm_report {
+    pthread_mutex_t mutex; /* builders and the library's log lines arrive from any thread */
+    bool terminal;
+    bool line_open; /* a progress line without its newline */
+    size_t total;
+    size_t done;
+    uint64_t started;  /* nanoseconds, monotonic */
+    size_t seen_count; /* texts that were said: one cause often fails every kernel */
+    char *seen[WARM_REPORT_SEEN_MAX];
+} warm_report;
+
+/** Totals of a run. */
+typedef struct warm_summary {
+    size_t compiled;
+    size_t already_there;
+    size_t failed;
+    uint64_t bytes; /* of all entries that are there now */
+    double seconds;
+} warm_summary;
+
+void warm_report_init(warm_report *report);
+void warm_report_release(warm_report *report);
+
+/** Says that so many kernels will be built now. */
+void warm_report_begin(warm_report *report, size_t total);
+
+/** Says what became of one kernel. Thread-safe. */
+void warm_report_kernel(warm_report *report, const warm_kernel *kernel);
+
+/** Ends the progress line and adds the run up. */
+warm_summary warm_report_end(warm_report *report, const warm_kernels *kernels);
+
+/** A topk_jit_log_callback; user is the report. A text is said once. */
+void warm_report_log(void *user, topk_jit_log_level level, const char *text);
+
+#endif /* TKJ_WARM_REPORT_H */
