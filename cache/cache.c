@@ -184,19 +184,30 @@ tkj_cache_outcome tkj_cache_get(tkj_cache *cache, const tkj_cache_key *key, int 
 /* Put                                                                                          */
 /* ------------------------------------------------------------------------------------------- */
 
+/* Describes a failure, with errno as it is. @return -1 */
+static int describe(failure *out, const tkj_cache *cache, const char *where, const char *what)
+{
+    out->error = errno;
+    out->logged = false;
+    snprintf(out->reason, sizeof out->reason, "%s cache directory %s %s (%s)", where, cache->root,
+             what, strerror(out->error));
+    return -1;
+}
+
 /* The root, created if it is missing. @return a descriptor, or -1 with the failure described */
 static int open_or_create_root(tkj_cache *cache, failure *out)
 {
     const char *why;
     int fd = open_root(cache, &why);
-    if (fd < 0 && errno == ENOENT && tkj_os_make_dirs(cache->root) == 0)
+    if (fd < 0 && errno == ENOENT) {
+        if (tkj_os_make_dirs(cache->root) != 0)
+            return describe(out, cache, "the", "cannot be created");
         fd = open_root(cache, &why);
+    }
     if (fd >= 0)
         return fd;
-    out->error = errno;
-    out->logged = errno == EPERM;
-    snprintf(out->reason, sizeof out->reason, "the cache directory %s %s (%s)", cache->root, why,
-             strerror(out->error));
+    describe(out, cache, "the", why);
+    out->logged = out->error == EPERM; /* by open_root */
     return -1;
 }
 
@@ -208,12 +219,8 @@ static int store(tkj_cache *cache, const char *name, const tkj_blob *bytes, fail
         return -1;
     const char *step;
     int result = tkj_publish(root_fd, name, bytes, &step);
-    if (result != 0) {
-        out->error = errno;
-        out->logged = false;
-        snprintf(out->reason, sizeof out->reason, "in the cache directory %s %s (%s)", cache->root,
-                 step, strerror(out->error));
-    }
+    if (result != 0)
+        describe(out, cache, "in the", step);
     close(root_fd);
     return result;
 }

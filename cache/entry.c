@@ -14,7 +14,7 @@ static const uint8_t magic[8] = {0x89, 'T', 'K', 'C', '\r', '\n', 0x1a, '\n'};
 
 #define FORMAT_VERSION 1u
 
-/* Preimages have about 3 KiB; the bound keeps a corrupt size from costing anything. */
+/* Preimages have at most about 3 KiB; the bound keeps a corrupt size from costing anything. */
 #define PREIMAGE_SIZE_MAX ((size_t)64 << 10)
 
 /* Header, from the start of the file. */

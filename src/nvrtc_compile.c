@@ -112,7 +112,7 @@ static void take_payload(compilation *c, nvrtcProgram program)
     if (!succeeded(c, result, ptx ? "nvrtcGetPTXSize" : "nvrtcGetCUBINSize"))
         return;
     if (size == 0) {
-        succeeded(c, NVRTC_ERROR_INTERNAL_ERROR, "compiling to nothing");
+        succeeded(c, NVRTC_ERROR_INTERNAL_ERROR, "reading an empty payload");
         return;
     }
     c->payload.bytes = allocate_output(c, size);

@@ -32,5 +32,5 @@ build_preset() {
     step "$log-configure.log" cmake --preset "$preset" \
         "-DTOPK_JIT_CUDA_INCLUDE=$CUDA_HOME/include" \
         "-DTOPK_JIT_NVRTC_INCLUDE=$CUDA_HOME/include" || return
-    step "$log-build.log" cmake --build --preset "$preset" ${1:+--target "$@"}
+    step "$log-build.log" cmake --build --preset "$preset" ${1:+--target "$@"} -- --quiet
 }

@@ -42,8 +42,12 @@ CUresult fake_begin(const char *name)
     struct fake_function *function = find_function(name);
     function->calls++;
     fake.total_calls++;
-    if (function->fail_in > 0 && --function->fail_in == 0)
-        return (CUresult)function->fail_code;
+    struct fake_function *const asked[] = {function, &fake.any};
+    for (int i = 0; i < 2; i++)
+        if (asked[i]->fail_in > 0 && --asked[i]->fail_in == 0) {
+            fake.failed = name;
+            return (CUresult)asked[i]->fail_code;
+        }
     return CUDA_SUCCESS;
 }
 
@@ -99,6 +103,8 @@ static void control_reset(void)
     fake.params_size = 0;
     fake.total_calls = fake.launches = 0;
     fake.context_count = fake.stream_count = 0;
+    fake.failed = NULL;
+    fake.any = (struct fake_function){0};
     memset(fake.functions, 0, sizeof fake.functions);
     memset(&fake.last, 0, sizeof fake.last);
     memset(fake.streams, 0, sizeof fake.streams);
@@ -127,13 +133,29 @@ static void control_set_params_size(size_t bytes)
     pthread_mutex_unlock(&fake.mutex);
 }
 
-static void control_fail(const char *name, int code, int nth)
+static void control_inject(const char *name, int code, int nth)
 {
     pthread_mutex_lock(&fake.mutex);
     struct fake_function *function = find_function(name);
     function->fail_in = nth;
     function->fail_code = code;
     pthread_mutex_unlock(&fake.mutex);
+}
+
+static void control_inject_any(int code, int nth)
+{
+    pthread_mutex_lock(&fake.mutex);
+    fake.any.fail_in = nth;
+    fake.any.fail_code = code;
+    pthread_mutex_unlock(&fake.mutex);
+}
+
+static const char *control_failed(void)
+{
+    pthread_mutex_lock(&fake.mutex);
+    const char *name = fake.failed != NULL ? fake.failed : "";
+    pthread_mutex_unlock(&fake.mutex);
+    return name;
 }
 
 static void control_hide(const char *name)
@@ -255,7 +277,9 @@ const fake_cuda *fake_cuda_get(void)
         .set_version = control_set_version,
         .set_device_count = control_set_device_count,
         .set_params_size = control_set_params_size,
-        .fail = control_fail,
+        .inject = control_inject,
+        .inject_any = control_inject_any,
+        .failed = control_failed,
         .hide = control_hide,
         .calls = control_calls,
         .total_calls = control_total_calls,

@@ -54,10 +54,12 @@ typedef struct fake_cuda {
     void (*set_params_size)(size_t bytes); /* how much of the parameter a launch copies */
 
     /** The function fails with the code at its nth call from now (1 = the next), that time only. */
-    void (*fail)(const char *function, int code, int nth);
-    void (*hide)(const char *function); /* cuGetProcAddress does not know it */
-    int (*calls)(const char *function); /* since reset */
-    int (*total_calls)(void);           /* of all functions */
+    void (*inject)(const char *function, int code, int nth);
+    void (*inject_any)(int code, int nth); /* as inject, counting the calls of all functions */
+    const char *(*failed)(void);           /* the function that failed last on request; "" = none */
+    void (*hide)(const char *function);    /* cuGetProcAddress does not know it */
+    int (*calls)(const char *function);    /* since reset */
+    int (*total_calls)(void);              /* of all functions */
 
     void *(*context_create)(int ordinal);
     void *(*stream_create)(void *context);

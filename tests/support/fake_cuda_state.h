@@ -62,6 +62,8 @@ struct fake_state {
     size_t params_size;
     int total_calls;
     int launches;
+    struct fake_function any; /* stands for all functions */
+    const char *failed;
     fake_cuda_launch last;
     int context_count;
     int stream_count;

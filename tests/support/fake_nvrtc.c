@@ -99,7 +99,7 @@ static void control_set_architectures(const int *list, int count)
     pthread_mutex_unlock(&fake.mutex);
 }
 
-static void control_fail(const char *name, int code, int nth)
+static void control_inject(const char *name, int code, int nth)
 {
     pthread_mutex_lock(&fake.mutex);
     struct fake_function *function = find_function(name);
@@ -168,7 +168,7 @@ const fake_nvrtc *fake_nvrtc_get(void)
         .reset = control_reset,
         .set_version = control_set_version,
         .set_architectures = control_set_architectures,
-        .fail = control_fail,
+        .inject = control_inject,
         .set_log = control_set_log,
         .set_empty_payload = control_set_empty_payload,
         .set_delay_ms = control_set_delay_ms,

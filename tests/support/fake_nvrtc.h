@@ -45,7 +45,7 @@ typedef struct fake_nvrtc {
     void (*set_architectures)(const int *list, int count); /* at most 32 */
 
     /** The function fails with the code at its nth call from now (1 = the next), that time only. */
-    void (*fail)(const char *function, int code, int nth);
+    void (*inject)(const char *function, int code, int nth);
     void (*set_log)(const char *text); /* a literal; NULL = what ptxas -v would say */
     void (*set_empty_payload)(bool empty);
     void (*set_delay_ms)(int milliseconds); /* how long a compilation takes */

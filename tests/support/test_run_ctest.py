@@ -127,7 +127,7 @@ class Counting(unittest.TestCase):
 
     def test_nothing_ran_is_a_failure(self):
         self.testfile.write_text("")
-        self.expect(1, "0 0 0 0")
+        self.expect(1, "0 1 0 0")
 
     def test_arguments_choose_by_label(self):
         self.entry("one", report(FAILED) + "exit 1")

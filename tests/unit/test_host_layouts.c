@@ -169,17 +169,18 @@ static void speculative_rows_share_the_table_of_their_request(void **state)
 static void ragged_offsets_are_added_where_they_fit(void **state)
 {
     (void)state;
-    const int32_t offsets[] = {1000, -3, INT32_MAX - 3, INT32_MIN};
+    const int32_t offsets[] = {1000, -3, INT32_MAX - 3, INT32_MIN, INT32_MAX - 4};
     topk_jit_spec spec = select_case_spec(2);
     spec.layout = TOPK_JIT_LAYOUT_RAGGED;
     select_case c;
-    select_case_open_six(&c, spec, 4);
+    select_case_open_six(&c, spec, 5);
     c.params.offsets = VECTOR(offsets);
     select_case_run(&c);
     EXPECT_ROW(&c, 0, 1002, 1004);
     EXPECT_ROW(&c, 1, -1, 1);
     EXPECT_ROW(&c, 2, INT32_MAX - 1, -1);
     EXPECT_ROW(&c, 3, (int64_t)INT32_MIN + 2, (int64_t)INT32_MIN + 4);
+    EXPECT_ROW(&c, 4, INT32_MAX - 2, INT32_MAX);
     select_case_close(&c);
 }
 

@@ -218,10 +218,10 @@ static void wrong_tie_is_rejected(void **state)
     spec.tie_break = TOPK_JIT_TIE_BREAK_SMALLEST;
     open_right(&c, spec); /* 0, 1, 2, 5 */
     put(&c, 2, 4);
-    expect_rejected(&c, "row 0, slot 0: expected position 2 of the equal scores 4, found 4");
+    expect_rejected(&c, "row 0, slot 2: expected position 2 of the equal scores 4, found 4");
     open_right(&c, select_case_spec(4));
     put(&c, 2, 4);
-    expect_rejected(&c, "row 0, slot 0: expected position 2 of the equal scores 4, found 4");
+    expect_rejected(&c, "row 0, slot 2: expected position 2 of the equal scores 4, found 4");
 }
 
 static void selection_that_ignores_nan_last_is_rejected(void **state)
@@ -233,7 +233,7 @@ static void selection_that_ignores_nan_last_is_rejected(void **state)
     select_case_write(&c, 0, nan, 1);
     select_case_run(&c);
     c.spec.nan_last = 1;
-    expect_rejected(&c, "row 0, slot 0: expected position 4 with score 4, found 0 with score nan");
+    expect_rejected(&c, "row 0, slot 0: expected position 3 with score 1, found 0 with score nan");
 }
 
 static void result_without_raw_indices_cannot_be_judged(void **state)
@@ -254,8 +254,8 @@ static void broken_guards_are_noticed(void **state)
     int32_t *data = tkj_guarded_data(&g);
     assert_int_equal((uintptr_t)data % 16, 4);
     const int touched[] = {-1, 3, 4, 8, 9};
-    for (int row = 0; row < 2; row++)
-        memset(&data[row * 5], 0, 12);
+    memset(&data[0], 0, 12);
+    memset(&data[5], 0, 12);
     assert_true(tkj_guarded_verify(&g, message, sizeof message));
     for (int i = 0; i < 5; i++) {
         int32_t intact = data[touched[i]];
@@ -306,67 +306,15 @@ static void judge_agrees_with_a_sort_on_every_choice(void **state)
                 chosen[slot] = scores[p[slot]];
             }
             three_largest(chosen, 3, chosen);
+            bool same_scores =
+                chosen[0] == right[0] && chosen[1] == right[1] && chosen[2] == right[2];
             bool distinct = p[0] != p[1] && p[0] != p[2] && p[1] != p[2];
             char message[TKJ_JUDGE_MESSAGE_SIZE];
             assert_int_equal(tkj_judge_select(&c.spec, &c.params, message),
-                             distinct && memcmp(chosen, right, sizeof right) == 0);
+                             distinct && same_scores);
         }
         select_case_close(&c);
     }
-}
-
-/* ------------------------------------------------------------------------------------------- */
-/* fast_topk                                                                                    */
-/* ------------------------------------------------------------------------------------------- */
-
-static const int64_t numbers[6] = {4, INT64_MAX, 4, INT64_MAX - 1, INT64_MIN, 4};
-
-static bool judge_numbers(const int64_t *indices, const int64_t *values, char *message)
-{
-    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
-    spec.operation = TOPK_JIT_OPERATION_FAST_TOPK;
-    spec.dtype = spec.index_dtype = TOPK_JIT_INT64;
-    spec.topk = 3;
-    int64_t indices_copy[3], values_copy[3];
-    memcpy(indices_copy, indices, sizeof indices_copy);
-    memcpy(values_copy, values, sizeof values_copy);
-    tkj_fast_topk_params params = {.in = numbers,
-                                   .values = values_copy,
-                                   .indices = indices_copy,
-                                   .rows = 1,
-                                   .size = 6,
-                                   .in_stride = 1,
-                                   .values_stride = 1,
-                                   .indices_stride = 1};
-    return tkj_judge_fast_topk(&spec, &params, message);
-}
-
-static void expect_numbers_rejected(const int64_t *indices, const int64_t *values,
-                                    const char *message)
-{
-    char found[TKJ_JUDGE_MESSAGE_SIZE] = "accepted";
-    assert_false(judge_numbers(indices, values, found));
-    assert_string_equal(found, message);
-}
-
-static void wrong_fast_topk_is_rejected(void **state)
-{
-    (void)state;
-    char message[TKJ_JUDGE_MESSAGE_SIZE];
-    const int64_t right[3] = {1, 3, 0}, values[3] = {INT64_MAX, INT64_MAX - 1, 4};
-    assert_true(judge_numbers(right, values, message));
-    expect_numbers_rejected((const int64_t[]){3, 1, 0}, values,
-                            "row 0, slot 1: expected a score of at most 9223372036854775806, "
-                            "found 9223372036854775807");
-    expect_numbers_rejected((const int64_t[]){1, 3, 2}, values,
-                            "row 0, slot 2: expected position 0 of the equal scores 4, found 2");
-    expect_numbers_rejected((const int64_t[]){1, 3, 4}, values,
-                            "row 0, slot 2: expected position 0 with score 4, found 4 with score "
-                            "-9223372036854775808");
-    expect_numbers_rejected((const int64_t[]){1, 3, 6}, values,
-                            "row 0, slot 2: expected a position in [0, 6), found 6");
-    expect_numbers_rejected(right, (const int64_t[]){INT64_MAX, INT64_MAX, 4},
-                            "row 0, slot 1: expected the bits of position 3, found others");
 }
 
 int main(void)
@@ -393,7 +341,6 @@ int main(void)
         cmocka_unit_test(result_without_raw_indices_cannot_be_judged),
         cmocka_unit_test(broken_guards_are_noticed),
         cmocka_unit_test(judge_agrees_with_a_sort_on_every_choice),
-        cmocka_unit_test(wrong_fast_topk_is_rejected),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
 }

@@ -60,8 +60,8 @@ static void check_rounding(uint16_t infinity, float (*to_float)(uint16_t),
     for (uint16_t low = 0; low < infinity; low++) {
         float from = to_float(low);
         float below = low > 0 ? to_float((uint16_t)(low - 1)) : 0.0F;
-        float to = low + 1 == infinity ? from + (from - below) : to_float((uint16_t)(low + 1));
-        float middle = from / 2 + to / 2;
+        float step = low + 1 == infinity ? from - below : to_float((uint16_t)(low + 1)) - from;
+        float middle = from + step / 2;
         uint16_t even = (uint16_t)(low + (low & 1));
         assert_int_equal(from_float(middle), even);
         assert_int_equal(from_float(-middle), even | 0x8000);
@@ -111,7 +111,7 @@ static void same_seed_gives_the_same_row_at_any_stride(void **state)
         fill((tkj_scores_distribution)d, 50);
         tkj_scores_fill((tkj_scores_distribution)d, 7, 50, TOPK_JIT_FLOAT32, spread, COUNT, 3);
         for (int i = 0; i < COUNT; i++)
-            assert_memory_equal(&spread[3 * i], &row[i], sizeof *row);
+            assert_memory_equal(&spread[3L * i], &row[i], sizeof *row);
     }
 }
 

@@ -155,14 +155,22 @@ static bool judge_scores(const tkj_ranking *r)
     return true;
 }
 
+static int64_t slot_of(const tkj_ranking *r, int64_t position)
+{
+    int64_t slot = 0;
+    while (r->chosen[slot] != position)
+        slot++;
+    return slot;
+}
+
 /* Once a position with the lowest score was left out, no later one in the order of preference may
    be taken. */
 static bool judge_ties(const tkj_ranking *r, topk_jit_tie_break tie_break)
 {
     if (tie_break == TOPK_JIT_TIE_BREAK_NONE)
         return true;
-    int64_t slot = lowest_slot(r), left_out = -1;
-    number lowest = number_at(r, r->chosen[slot]);
+    number lowest = number_at(r, r->chosen[lowest_slot(r)]);
+    int64_t left_out = -1;
     for (int64_t i = 0; i < r->length; i++) {
         int64_t p = tie_break == TOPK_JIT_TIE_BREAK_LARGEST ? r->length - 1 - i : i;
         if (compare(r, number_at(r, p), lowest) != 0)
@@ -170,7 +178,7 @@ static bool judge_ties(const tkj_ranking *r, topk_jit_tie_break tie_break)
         if (!r->taken[p])
             left_out = left_out < 0 ? p : left_out;
         else if (left_out >= 0)
-            return tkj_ranking_reject(r, slot,
+            return tkj_ranking_reject(r, slot_of(r, p),
                                       "expected position %" PRId64 " of the equal scores %s, "
                                       "found %" PRId64,
                                       left_out, describe(r, lowest).text, p);

@@ -59,7 +59,7 @@ void tkj_scores_fill(tkj_scores_distribution distribution, uint64_t seed, int64_
  * Fills one row with what a sparse-attention indexer computes: the sum over heads of
  * weight * relu(query . key), of random queries and keys. Rows of one seed share their keys, as
  * queries on one KV cache do. With the row number grows the share of keys that no head likes, whose
- * score is exactly 0: from 1 in 16 in rows 0, 8, 16, ... to nearly all in rows 7, 15, ...
+ * score is exactly 0: from about a tenth in rows 0, 8, 16, ... to nearly all in rows 7, 15, ...
  */
 void tkj_scores_fill_indexer(uint64_t seed, int64_t row_number, topk_jit_dtype dtype, void *row,
                              int64_t count);
