@@ -328,8 +328,9 @@ static topk_jit_status add_prepared(topk_jit_context *context, const topk_jit_sp
     return TOPK_JIT_OK;
 }
 
-topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec *spec,
-                                 CUstream stream, const tkj_prepared **out)
+/** tkj_plan_prepare, but for the last error. */
+static topk_jit_status find_or_add(topk_jit_context *context, const topk_jit_spec *spec,
+                                   CUstream stream, const tkj_prepared **out)
 {
     int driver_version = 0;
     int ordinal = 0;
@@ -345,5 +346,15 @@ topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec 
     else
         status = add_prepared(context, spec, driver_version, ordinal, stream, out);
     pthread_mutex_unlock(&context->builder);
+    return status;
+}
+
+topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec *spec,
+                                 CUstream stream, const tkj_prepared **out)
+{
+    const topk_jit_error earlier = *topk_jit_last_error();
+    topk_jit_status status = find_or_add(context, spec, stream, out);
+    if (status == TOPK_JIT_OK)
+        tkj_error_restore(&earlier); /* a failed store or a bad entry is nobody's error */
     return status;
 }

@@ -34,6 +34,11 @@ topk_jit_status tkj_fail_native(topk_jit_status status, int native_code, const c
     return status;
 }
 
+void tkj_error_restore(const topk_jit_error *earlier)
+{
+    last_error = *earlier;
+}
+
 const topk_jit_error *topk_jit_last_error(void)
 {
     return &last_error;

@@ -19,4 +19,8 @@ topk_jit_status tkj_fail(topk_jit_status status, const char *format, ...) TKJ_PR
 topk_jit_status tkj_fail_native(topk_jit_status status, int native_code, const char *format, ...)
     TKJ_PRINTF(3, 4);
 
+/** Makes an earlier detail the last one again: a call that succeeds in the end leaves no trace of
+ * what it met and got round. */
+void tkj_error_restore(const topk_jit_error *earlier);
+
 #endif /* TKJ_STATUS_H */

@@ -67,6 +67,8 @@ static void *build_all(void *argument)
 void warm_build(topk_jit_context *context, warm_kernels *kernels, size_t builders,
                 warm_report *report)
 {
+    if (kernels->count == 0)
+        return;
     build_queue queue = {.context = context, .kernels = kernels, .report = report};
     size_t helpers = (builders < kernels->count ? builders : kernels->count) - 1;
     pthread_t *threads = calloc(helpers + 1, sizeof *threads);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct fake_state fake = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+struct fake_state fake = {.mutex = PTHREAD_MUTEX_INITIALIZER, .met = PTHREAD_COND_INITIALIZER};
 
 static const int architectures_12[] = {50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90};
 static const int architectures_13[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
@@ -72,13 +72,11 @@ nvrtcResult fake_end(nvrtcResult result)
 static void control_reset(void)
 {
     pthread_mutex_lock(&fake.mutex);
-    int live = fake.live_programs;
     be_version(13, 0);
     fake.home = pthread_self();
     fake.log = NULL;
     fake.empty_payload = false;
-    fake.delay_ms = fake.most_at_once = 0;
-    fake.live_programs = live;
+    fake.delay_ms = fake.meeting = fake.most_at_once = 0;
     memset(&fake.last, 0, sizeof fake.last);
     memset(fake.functions, 0, sizeof fake.functions);
     pthread_mutex_unlock(&fake.mutex);
@@ -129,6 +127,13 @@ static void control_set_delay_ms(int milliseconds)
     pthread_mutex_unlock(&fake.mutex);
 }
 
+static void control_set_meeting(int count)
+{
+    pthread_mutex_lock(&fake.mutex);
+    fake.meeting = count;
+    pthread_mutex_unlock(&fake.mutex);
+}
+
 static int control_calls(const char *name)
 {
     pthread_mutex_lock(&fake.mutex);
@@ -172,6 +177,7 @@ const fake_nvrtc *fake_nvrtc_get(void)
         .set_log = control_set_log,
         .set_empty_payload = control_set_empty_payload,
         .set_delay_ms = control_set_delay_ms,
+        .set_meeting = control_set_meeting,
         .calls = control_calls,
         .most_at_once = control_most_at_once,
         .live_programs = control_live_programs,

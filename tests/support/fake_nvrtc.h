@@ -49,9 +49,11 @@ typedef struct fake_nvrtc {
     void (*set_log)(const char *text); /* a literal; NULL = what ptxas -v would say */
     void (*set_empty_payload)(bool empty);
     void (*set_delay_ms)(int milliseconds); /* how long a compilation takes */
-    int (*calls)(const char *function);     /* since reset */
-    int (*most_at_once)(void);              /* compilations that ran at the same time */
-    int (*live_programs)(void);             /* created and not destroyed */
+    /** Compilations wait (10 s at most) until this many have run at once; 0 = they do not. */
+    void (*set_meeting)(int count);
+    int (*calls)(const char *function); /* since reset */
+    int (*most_at_once)(void);          /* compilations that ran at the same time */
+    int (*live_programs)(void);         /* created and not destroyed */
     void (*last_compile)(fake_nvrtc_compile *out);
 } fake_nvrtc;
 

@@ -240,21 +240,33 @@ static nvrtcResult compile(nvrtcProgram program, int count, const char *const *o
     return NVRTC_SUCCESS;
 }
 
+/** Takes its time, with the mutex released: others may compile meanwhile. */
+static void take_time(void)
+{
+    fake.running++;
+    if (fake.most_at_once < fake.running) {
+        fake.most_at_once = fake.running;
+        pthread_cond_broadcast(&fake.met);
+    }
+    struct timespec deadline;
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += 10;
+    while (fake.most_at_once < fake.meeting)
+        if (pthread_cond_timedwait(&fake.met, &fake.mutex, &deadline) != 0)
+            break;
+    struct timespec delay = {.tv_sec = fake.delay_ms / 1000,
+                             .tv_nsec = fake.delay_ms % 1000 * 1000000L};
+    pthread_mutex_unlock(&fake.mutex);
+    nanosleep(&delay, NULL);
+    pthread_mutex_lock(&fake.mutex);
+    fake.running--;
+}
+
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options)
 {
     nvrtcResult result = fake_begin("nvrtcCompileProgram");
     record_compile(program, count, options);
-    fake.running++;
-    if (fake.most_at_once < fake.running)
-        fake.most_at_once = fake.running;
-    struct timespec delay = {.tv_sec = fake.delay_ms / 1000,
-                             .tv_nsec = fake.delay_ms % 1000 * 1000000L};
-    if (delay.tv_sec > 0 || delay.tv_nsec > 0) {
-        fake_end(result); /* others may compile meanwhile */
-        nanosleep(&delay, NULL);
-        pthread_mutex_lock(&fake.mutex);
-    }
-    fake.running--;
+    take_time();
     if (result == NVRTC_SUCCESS)
         result = compile(program, count, options);
     if (fake.log != NULL)

@@ -28,6 +28,8 @@ struct fake_state {
     const char *log;
     bool empty_payload;
     int delay_ms;
+    int meeting;        /* compilations that wait for each other */
+    pthread_cond_t met; /* most_at_once has grown */
     int running, most_at_once;
     int live_programs;
     fake_nvrtc_compile last;

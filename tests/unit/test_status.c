@@ -60,6 +60,18 @@ static void error_belongs_to_its_thread(void **state)
     assert_int_equal((intptr_t)seen, TOPK_JIT_OK);
 }
 
+static void restored_error_is_the_last_one_again(void **state)
+{
+    (void)state;
+    tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "first");
+    const topk_jit_error earlier = *topk_jit_last_error();
+    tkj_fail_native(TOPK_JIT_OS_FAILED, 28, "second");
+    tkj_error_restore(&earlier);
+    assert_int_equal(topk_jit_last_error()->status, TOPK_JIT_INVALID_ARGUMENT);
+    assert_int_equal(topk_jit_last_error()->native_code, 0);
+    assert_string_equal(topk_jit_last_error()->message, "first");
+}
+
 static void every_status_has_its_name_and_domain(void **state)
 {
     (void)state;
@@ -80,6 +92,7 @@ int main(void)
         cmocka_unit_test(later_failure_replaces_the_earlier_one),
         cmocka_unit_test(long_message_is_cut_and_terminated),
         cmocka_unit_test(error_belongs_to_its_thread),
+        cmocka_unit_test(restored_error_is_the_last_one_again),
         cmocka_unit_test(every_status_has_its_name_and_domain),
     };
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);
