@@ -18,7 +18,7 @@ static topk_jit_status check_context(const topk_jit_context *context)
     return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "context is NULL, expected a context");
 }
 
-/** Reads and checks all specs before any of them costs time. */
+/** Spec i of an array whose elements may be of another version's size, checked. */
 static topk_jit_status read_spec(const topk_jit_spec *specs, size_t i, topk_jit_spec *out)
 {
     const char *place = (const char *)specs + i * specs->struct_size;
@@ -36,8 +36,11 @@ topk_jit_status topk_jit_prepare(topk_jit_context *context, const topk_jit_spec 
 {
     topk_jit_spec spec;
     topk_jit_status status = check_context(context);
-    if (status == TOPK_JIT_OK && count > 0 && specs == NULL)
-        status = tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "specs is NULL, expected %zu specs", count);
+    if (status != TOPK_JIT_OK || count == 0)
+        return status;
+    if (specs == NULL)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "specs is NULL, expected %zu specs", count);
+    /* All are checked before any of them costs time. */
     for (size_t i = 0; status == TOPK_JIT_OK && i < count; i++)
         status = read_spec(specs, i, &spec);
     for (size_t i = 0; status == TOPK_JIT_OK && i < count; i++) {
@@ -49,31 +52,38 @@ topk_jit_status topk_jit_prepare(topk_jit_context *context, const topk_jit_spec 
     return status;
 }
 
-/** Prepares a spec in the middle of a call, unless the stream is being captured. */
-static topk_jit_status prepare_for_call(topk_jit_context *context, const topk_jit_spec *spec,
-                                        int ordinal, CUstream stream, const tkj_prepared **out)
+static topk_jit_status reject_unprepared(const topk_jit_spec *spec)
+{
+    char text[TKJ_SPEC_TEXT_SIZE];
+    tkj_spec_format(spec, text);
+    return tkj_fail(TOPK_JIT_NOT_PREPARED,
+                    "stream is capturing and the spec was not prepared, expected topk_jit_prepare "
+                    "before the capture: %s",
+                    text);
+}
+
+/** Prepares a spec in the middle of a call, unless the stream is being captured.
+ *  @return borrowed; NULL with the reason in *status */
+static const tkj_prepared *prepare_for_call(topk_jit_context *context, const topk_jit_spec *spec,
+                                            int ordinal, CUstream stream, topk_jit_status *status)
 {
     int version;
     bool capturing = false;
-    topk_jit_status status = tkj_driver_open(&version);
-    if (status == TOPK_JIT_OK)
-        status = tkj_driver_is_capturing(stream, &capturing);
-    if (status == TOPK_JIT_OK && capturing) {
-        char text[TKJ_SPEC_TEXT_SIZE];
-        tkj_spec_format(spec, text);
-        return tkj_fail(TOPK_JIT_NOT_PREPARED,
-                        "stream is capturing and the spec was not prepared, expected "
-                        "topk_jit_prepare before the capture: %s",
-                        text);
-    }
-    if (status == TOPK_JIT_OK)
-        status = tkj_plan_prepare(context, spec, stream, out);
-    if (status == TOPK_JIT_OK && (*out)->facts.ordinal != ordinal)
-        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
-                        "stream is one of CUDA device %d, expected one of device %d, where the "
-                        "tensors are",
-                        (*out)->facts.ordinal, ordinal);
-    return status;
+    const tkj_prepared *prepared = NULL;
+    *status = tkj_driver_open(&version);
+    if (*status == TOPK_JIT_OK)
+        *status = tkj_driver_is_capturing(stream, &capturing);
+    if (*status == TOPK_JIT_OK && capturing)
+        *status = reject_unprepared(spec);
+    if (*status == TOPK_JIT_OK)
+        *status = tkj_plan_prepare(context, spec, stream, &prepared);
+    if (*status != TOPK_JIT_OK || prepared->facts.ordinal == ordinal)
+        return prepared;
+    *status = tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                       "stream is one of CUDA device %d, expected one of device %d, where the "
+                       "tensors are",
+                       prepared->facts.ordinal, ordinal);
+    return NULL;
 }
 
 /** Enqueues the kernel of a spec; `params` is the kernel's one parameter. */
@@ -81,12 +91,12 @@ static topk_jit_status launch(topk_jit_context *context, const topk_jit_spec *sp
                               const tkj_call_shape *shape, bool pdl, const void *params,
                               CUstream stream)
 {
+    topk_jit_status status = TOPK_JIT_OK;
     const tkj_prepared *prepared = tkj_kernel_map_find(&context->kernels, spec, ordinal);
-    if (prepared == NULL) {
-        topk_jit_status status = prepare_for_call(context, spec, ordinal, stream, &prepared);
-        if (status != TOPK_JIT_OK)
-            return status;
-    }
+    if (prepared == NULL)
+        prepared = prepare_for_call(context, spec, ordinal, stream, &status);
+    if (prepared == NULL)
+        return status;
     size_t v = tkj_variants_choose(spec, shape, &prepared->facts);
     const tkj_variant *variant = &prepared->variants[v];
     const tkj_launch shape_of_launch = {

@@ -353,6 +353,7 @@ topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec 
                                  CUstream stream, const tkj_prepared **out)
 {
     const topk_jit_error earlier = *topk_jit_last_error();
+    *out = NULL;
     topk_jit_status status = find_or_add(context, spec, stream, out);
     if (status == TOPK_JIT_OK)
         tkj_error_restore(&earlier); /* a failed store or a bad entry is nobody's error */

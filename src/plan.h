@@ -37,7 +37,7 @@ topk_jit_status tkj_plan_warm(topk_jit_context *context, const topk_jit_spec *sp
 /**
  * Makes one spec ready on the device of the stream's context and enters it into the map.
  * @param spec      valid and canonical
- * @param[out] out  borrowed from the context
+ * @param[out] out  borrowed from the context; NULL after a failure
  */
 topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec *spec,
                                  CUstream stream, const tkj_prepared **out);

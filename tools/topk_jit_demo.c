@@ -136,8 +136,8 @@ static void scene_create(demo_scene *scene)
 static void scene_destroy(demo_scene *scene)
 {
     demo_array *arrays[] = {&scene->score,      &scene->lengths, &scene->page_table,
-                                 &scene->offsets,    &scene->indices, &scene->top_values,
-                                 &scene->top_indices};
+                            &scene->offsets,    &scene->indices, &scene->top_values,
+                            &scene->top_indices};
     topk_jit_context_destroy(scene->context);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         array_destroy(scene, arrays[i]);
@@ -193,7 +193,7 @@ static void invert(const demo_scene *s, topk_jit_layout layout, int32_t *raw)
         int32_t row = i / TOPK;
         raw[i] = indices[i];
         if (layout == TOPK_JIT_LAYOUT_PAGED)
-            raw[i] = position_of_slot(table + row * PAGES, indices[i]);
+            raw[i] = position_of_slot(table + (ptrdiff_t)row * PAGES, indices[i]);
         if (layout == TOPK_JIT_LAYOUT_RAGGED && indices[i] >= 0)
             raw[i] = indices[i] - row * WIDTH;
     }

@@ -98,7 +98,7 @@ static int create_all(void **state)
 {
     (void)state;
     tkj_gpu_stream = tkj_gpu_stream_create();
-    return topk_jit_context_create(&tkj_gpu_context, NULL);
+    return topk_jit_context_create(&tkj_gpu_context, NULL) == TOPK_JIT_OK ? 0 : -1;
 }
 
 static int destroy_all(void **state)

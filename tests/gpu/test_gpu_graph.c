@@ -215,7 +215,7 @@ static void dependent_launches_wait_for_each_other(void **state)
     const int32_t *first_positions = tkj_guarded_data(&call.tensors[TKJ_CALL_INDICES].memory);
     int32_t *lengths = tkj_guarded_data(&second.tensors[TKJ_CALL_LENGTHS].memory);
     for (int row = 0; row < ROWS; row++)
-        lengths[row] = first_positions[row * TOPK];
+        lengths[row] = first_positions[(ptrdiff_t)row * TOPK];
     char message[TKJ_JUDGE_MESSAGE_SIZE];
     if (!tkj_call_judge(&second, message))
         fail_msg("%s", message);

@@ -145,33 +145,33 @@ static void every_shape_from_one_score_to_many(void **state)
 /** sglang's and flashinfer's 32-bit row offsets (flashinfer#2937): the last row is the proof. */
 static void row_offsets_beyond_32_bits(void **state)
 {
-    enum { rows = 70000, width = 65536, k = 64 };
+    const size_t rows = 70000, width = 65536, k = 64;
     (void)state;
-    topk_jit_spec spec = make_spec(TOPK_JIT_LAYOUT_PLAIN, TOPK_JIT_BFLOAT16, k);
+    topk_jit_spec spec = make_spec(TOPK_JIT_LAYOUT_PLAIN, TOPK_JIT_BFLOAT16, (int64_t)k);
     tkj_call last;
-    uint16_t *score = open_call(&last, &spec, 1, width);
-    tkj_scores_fill(TKJ_SCORES_NORMAL, 7, k, spec.dtype, score, width, 1);
-    size_t size = (size_t)rows * width * 2;
-    int64_t shape[2] = {rows, width}, out_shape[2] = {rows, k}, lengths_shape[1] = {rows};
+    uint16_t *score = open_call(&last, &spec, 1, (int64_t)width);
+    tkj_scores_fill(TKJ_SCORES_NORMAL, 7, (int64_t)k, spec.dtype, score, (int64_t)width, 1);
+    size_t size = rows * width * 2;
+    int64_t shape[2] = {(int64_t)rows, (int64_t)width}, out_shape[2] = {(int64_t)rows, (int64_t)k};
     int32_t *lengths = calloc(rows, sizeof *lengths);
     assert_non_null(lengths);
-    lengths[rows - 1] = width;
+    lengths[rows - 1] = (int32_t)width;
     char *device_score = tkj_gpu_allocate(size);
     int32_t *device_lengths = tkj_gpu_allocate(rows * 4), *out = tkj_gpu_allocate(rows * k * 4);
     tkj_gpu_upload(device_lengths, lengths, rows * 4);
     tkj_gpu_upload(device_score + size - width * 2, score, width * 2);
     DLDevice cuda = {kDLCUDA, 0};
     DLTensor scores = {device_score, cuda, 2, {kDLBfloat, 16, 1}, shape, NULL, 0};
-    DLTensor length = {device_lengths, cuda, 1, {kDLInt, 32, 1}, lengths_shape, NULL, 0};
+    DLTensor length = {device_lengths, cuda, 1, {kDLInt, 32, 1}, shape, NULL, 0};
     DLTensor indices = {out, cuda, 2, {kDLInt, 32, 1}, out_shape, NULL, 0};
-    assert_int_equal(
-        topk_jit_fast_topk_v2(tkj_gpu_context, &scores, &length, k, NULL, &indices, tkj_gpu_stream),
-        TOPK_JIT_OK);
+    assert_int_equal(topk_jit_fast_topk_v2(tkj_gpu_context, &scores, &length, (int64_t)k, NULL,
+                                           &indices, tkj_gpu_stream),
+                     TOPK_JIT_OK);
     tkj_gpu_synchronize(tkj_gpu_stream);
     char message[TKJ_JUDGE_MESSAGE_SIZE];
     int32_t *found = tkj_guarded_data(&last.tensors[TKJ_CALL_INDICES].memory);
     int32_t *raw = tkj_guarded_data(&last.tensors[TKJ_CALL_RAW_INDICES].memory);
-    tkj_gpu_download(found, out + (size_t)(rows - 1) * k, k * 4);
+    tkj_gpu_download(found, out + (rows - 1) * k, k * 4);
     memcpy(raw, found, k * 4);
     if (!tkj_call_judge(&last, message))
         fail_msg("%s", message);

@@ -71,6 +71,8 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_o
         made->next = fake.libraries;
         fake.libraries = made;
         *library = (CUlibrary)made;
+    } else {
+        *library = (CUlibrary)(uintptr_t)8; /* nobody may use it */
     }
     return fake_end(result);
 }

@@ -70,7 +70,7 @@ static void root_is_tagged_as_a_cache_for_backups(void **state)
     FILE *file = fopen(cache_case_path(it, "CACHEDIR.TAG"), "r");
     assert_non_null(file);
     assert_int_equal(fread(text, 1, sizeof signature - 1, file), sizeof signature - 1);
-    fclose(file);
+    assert_int_equal(fclose(file), 0);
     assert_string_equal(text, signature);
 }
 

@@ -21,9 +21,10 @@ int __wrap_getpwuid_r(uid_t uid, struct passwd *record, char *buffer, size_t siz
     *found = NULL;
     if (password_error != 0 || password_home == NULL)
         return password_error;
-    assert_true(strlen(password_home) < size);
+    size_t home_size = strlen(password_home) + 1;
+    assert_true(home_size <= size);
     memset(record, 0, sizeof *record);
-    record->pw_dir = strcpy(buffer, password_home);
+    record->pw_dir = memcpy(buffer, password_home, home_size);
     *found = record;
     return 0;
 }

@@ -44,7 +44,7 @@ static void set_every_variable(const char *suffix)
     char value[64];
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         snprintf(value, sizeof value, "%s%s", variables[i], suffix);
-        setenv(variables[i], *suffix != '\0' ? value : "", 1);
+        assert_int_equal(setenv(variables[i], *suffix != '\0' ? value : "", 1), 0);
     }
 }
 
@@ -166,7 +166,7 @@ static tkj_logger resolve_logger(topk_jit_log_callback callback, topk_jit_log_le
     options.log_user = &options;
     options.log_level = level;
     if (variable != NULL)
-        setenv("TOPK_JIT_LOG", variable, 1);
+        assert_int_equal(setenv("TOPK_JIT_LOG", variable, 1), 0);
     else
         unsetenv("TOPK_JIT_LOG");
     tkj_config config;

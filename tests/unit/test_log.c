@@ -97,7 +97,7 @@ static void stderr_gets_prefix_level_and_text(void **state)
     char line[128] = "";
     rewind(file);
     assert_non_null(fgets(line, sizeof line, file));
-    fclose(file);
+    assert_int_equal(fclose(file), 0);
     assert_string_equal(line, "topk_jit: warning: disk full\n");
 }
 

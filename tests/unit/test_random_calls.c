@@ -14,7 +14,7 @@ static topk_jit_context *context;
 static int create_context(void **state)
 {
     (void)state;
-    return topk_jit_context_create(&context, NULL);
+    return topk_jit_context_create(&context, NULL) == TOPK_JIT_OK ? 0 : -1;
 }
 
 static int destroy_context(void **state)

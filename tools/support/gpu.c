@@ -75,6 +75,15 @@ static void must(CUresult result, const char *what)
     exit(EXIT_FAILURE);
 }
 
+static void *must_allocate(size_t size)
+{
+    void *memory = malloc(size);
+    if (memory != NULL)
+        return memory;
+    fprintf(stderr, "no memory for %zu bytes\n", size);
+    exit(EXIT_FAILURE);
+}
+
 int tkj_gpu_count(void)
 {
     int count = 0;
@@ -153,9 +162,7 @@ void tkj_gpu_capture_begin(CUstream stream)
 
 tkj_gpu_graph *tkj_gpu_capture_end(CUstream stream)
 {
-    tkj_gpu_graph *graph = malloc(sizeof *graph);
-    if (graph == NULL)
-        must(CUDA_ERROR_OUT_OF_MEMORY, "make room for a graph");
+    tkj_gpu_graph *graph = must_allocate(sizeof *graph);
     must(cuda.capture_end(stream, &graph->graph), "end a capture");
     must(cuda.graph_instantiate(&graph->exec, graph->graph, 0), "instantiate a graph");
     return graph;
@@ -195,9 +202,7 @@ double tkj_gpu_time_us(CUstream stream, int repeats, int calls, void (*enqueue)(
                        void *argument)
 {
     CUevent start, end;
-    float *ms = malloc((size_t)repeats * sizeof *ms);
-    if (ms == NULL)
-        must(CUDA_ERROR_OUT_OF_MEMORY, "make room for times");
+    float *ms = must_allocate((size_t)repeats * sizeof *ms);
     must(cuda.event_create(&start, 0), "create an event");
     must(cuda.event_create(&end, 0), "create an event");
     tkj_gpu_capture_begin(stream);
