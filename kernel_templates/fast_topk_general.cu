@@ -19,8 +19,8 @@
 
 /** One phase at a time. */
 typedef union tkj_fast_topk_shared {
-    tkj_radix_shared radix; /* step 2 */
-    tkj_sort_shared sort;   /* step 3 */
+    tkj_histogram histogram; /* step 2 */
+    tkj_sort_shared sort;    /* step 3 */
 } tkj_fast_topk_shared;
 
 /** Where one line starts, in elements of each tensor. */
@@ -46,14 +46,14 @@ TKJ_DEVICE tkj_line line_of(const tkj_fast_topk_params *p, tkj_i64 row)
 
 /** Step 2: fills slots 0 .. k-1. */
 TKJ_DEVICE void collect_line(const tkj_elements *elements, tkj_i64 size, const tkj_slots *slots,
-                             tkj_radix_shared *shared)
+                             tkj_histogram *histogram)
 {
     if (size <= TKJ_TOPK) {
         for (tkj_i64 s = tkj_thread(); s < TKJ_TOPK; s += TKJ_THREADS)
             *tkj_slot(slots, s) = s;
     } else {
-        tkj_threshold threshold = tkj_find_threshold(elements, size, TKJ_TOPK, shared);
-        tkj_collect(elements, size, &threshold, TKJ_TOPK, slots, shared);
+        tkj_threshold threshold = tkj_find_threshold(elements, size, TKJ_TOPK, histogram);
+        tkj_collect(elements, size, &threshold, TKJ_TOPK, slots, &histogram->scan);
     }
     tkj_block_barrier();
 }
@@ -69,7 +69,7 @@ TKJ_KERNEL(tkj_fast_topk_params, p)
         tkj_slots slots = {p.indices + line.indices, p.indices_stride};
         tkj_element *values = (tkj_element *)p.values + line.values;
 
-        collect_line(&elements, p.size, &slots, &shared->radix);
+        collect_line(&elements, p.size, &slots, &shared->histogram);
         tkj_sort(&elements, &slots, TKJ_TOPK, &shared->sort);
         for (tkj_i64 s = tkj_thread(); s < TKJ_TOPK; s += TKJ_THREADS)
             values[s * p.values_stride] = tkj_element_at(&elements, *tkj_slot(&slots, s));

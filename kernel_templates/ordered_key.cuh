@@ -54,6 +54,38 @@ TKJ_DEVICE tkj_key tkj_ordered_key(tkj_element element)
 #endif
 }
 
+/** The key that a float has, whatever TKJ_DTYPE is. */
+TKJ_DEVICE tkj_u32 tkj_float_key(float value)
+{
+    tkj_u32 bits = tkj_bits_from_float(value);
+    tkj_u32 magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+        return TKJ_NAN_LAST ? 0 : 0xffffffffu;
+    if (magnitude == 0)
+        return 0x80000000u;
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
+/** The float that has a key; for that of NaN, a NaN. */
+TKJ_DEVICE float tkj_float_of_key(tkj_u32 key)
+{
+    return tkj_float_from_bits(key >> 31 ? key & 0x7fffffffu : ~key);
+}
+
+#if TKJ_DTYPE == TKJ_FLOAT32 || TKJ_DTYPE == TKJ_FLOAT16 || TKJ_DTYPE == TKJ_BFLOAT16
+/** A score as a float: exact, so floats order as the scores do. */
+TKJ_DEVICE float tkj_float_of(tkj_element element)
+{
+#if TKJ_DTYPE == TKJ_FLOAT32
+    return tkj_float_from_bits(element);
+#elif TKJ_DTYPE == TKJ_FLOAT16
+    return tkj_float_from_half(element);
+#else
+    return tkj_float_from_bits((tkj_u32)element << 16);
+#endif
+}
+#endif
+
 /** The elements of one row's window: element i is at data[i * stride]. */
 typedef struct tkj_elements {
     const tkj_element *data;

@@ -11,14 +11,9 @@
 #ifndef TKJ_RADIX_CUH
 #define TKJ_RADIX_CUH
 
+#include "histogram.cuh"
 #include "ordered_key.cuh"
-#include "scan.cuh"
 #include "slots.cuh"
-
-#define TKJ_DIGIT_BITS 11
-#define TKJ_BINS (1 << TKJ_DIGIT_BITS)
-#define TKJ_BINS_PER_THREAD (TKJ_BINS / TKJ_THREADS)
-TKJ_STATIC_ASSERT(TKJ_BINS % TKJ_THREADS == 0, "every thread owns the same number of bins");
 
 /* Elements counted before the 32-bit bins are emptied: they cannot overflow. */
 #define TKJ_SEGMENT ((tkj_i64)1 << 31)
@@ -30,66 +25,26 @@ typedef struct tkj_threshold {
     tkj_count wanted; /* of them: 1 .. equal */
 } tkj_threshold;
 
-/** Shared memory of a selection. */
-typedef struct tkj_radix_shared {
-    tkj_u32 histogram[TKJ_BINS]; /* elements per digit value, of those that match the prefix */
-    tkj_scan_shared scan;
-    tkj_u32 bin;      /* digit value of the k-th largest */
-    tkj_count above;  /* elements in higher bins */
-    tkj_count inside; /* elements in it */
-} tkj_radix_shared;
-
-/** Bins are owned from the highest down, so that a prefix sum counts the elements above. */
-TKJ_DEVICE tkj_u32 tkj_own_bin(tkj_u32 j)
-{
-    return TKJ_BINS - 1 - (tkj_thread() * TKJ_BINS_PER_THREAD + j);
-}
-
 /** Counts this thread's bins over the elements whose key is `prefix` under `mask`. */
 TKJ_DEVICE void tkj_count_digit(const tkj_elements *elements, tkj_i64 n, tkj_key prefix,
-                                tkj_key mask, tkj_u32 shift, tkj_radix_shared *shared,
+                                tkj_key mask, tkj_u32 shift, tkj_histogram *histogram,
                                 tkj_count own[TKJ_BINS_PER_THREAD])
 {
     TKJ_UNROLL
     for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
         own[j] = 0;
     for (tkj_i64 first = 0; first < n; first += TKJ_SEGMENT) {
-        TKJ_UNROLL
-        for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
-            shared->histogram[tkj_own_bin(j)] = 0;
+        tkj_histogram_clear(histogram);
         tkj_block_barrier();
         tkj_i64 end = n - first > TKJ_SEGMENT ? first + TKJ_SEGMENT : n;
         for (tkj_i64 i = first + tkj_thread(); i < end; i += TKJ_THREADS) {
             tkj_key key = tkj_key_at(elements, i);
             if ((key & mask) == prefix)
-                tkj_atomic_add(&shared->histogram[(key >> shift) & (TKJ_BINS - 1)], 1);
+                tkj_atomic_add(&histogram->bins[~(key >> shift) & (TKJ_BINS - 1)], 1);
         }
         tkj_block_barrier();
-        TKJ_UNROLL
-        for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
-            own[j] += shared->histogram[tkj_own_bin(j)];
+        tkj_histogram_collect(histogram, own);
     }
-}
-
-/** Finds the bin in which the `wanted`-th largest of the counted elements lies. */
-TKJ_DEVICE void tkj_find_bin(const tkj_count own[TKJ_BINS_PER_THREAD], tkj_count wanted,
-                             tkj_radix_shared *shared)
-{
-    tkj_count sum = 0;
-    TKJ_UNROLL
-    for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
-        sum += own[j];
-    tkj_count above = tkj_block_exclusive_sum(sum, &shared->scan);
-    TKJ_UNROLL
-    for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++) {
-        if (above < wanted && wanted - above <= own[j]) {
-            shared->bin = tkj_own_bin(j);
-            shared->above = above;
-            shared->inside = own[j];
-        }
-        above += own[j];
-    }
-    tkj_block_barrier();
 }
 
 /**
@@ -98,20 +53,20 @@ TKJ_DEVICE void tkj_find_bin(const tkj_count own[TKJ_BINS_PER_THREAD], tkj_count
  * those.
  */
 TKJ_DEVICE tkj_threshold tkj_find_threshold(const tkj_elements *elements, tkj_i64 n, tkj_count k,
-                                            tkj_radix_shared *shared)
+                                            tkj_histogram *histogram)
 {
     tkj_threshold found = {0, 0, k};
     tkj_key mask = 0;
     tkj_u32 undecided = TKJ_KEY_BITS;
     while (undecided > 0) {
         /* The last digit overlaps the one before it, in bits that all counted elements share. */
-        tkj_u32 shift = undecided > TKJ_DIGIT_BITS ? undecided - TKJ_DIGIT_BITS : 0;
+        tkj_u32 shift = undecided > TKJ_BIN_BITS ? undecided - TKJ_BIN_BITS : 0;
         tkj_count own[TKJ_BINS_PER_THREAD];
-        tkj_count_digit(elements, n, found.key, mask, shift, shared, own);
-        tkj_find_bin(own, found.wanted, shared);
-        found.key |= (tkj_key)shared->bin << shift;
-        found.equal = shared->inside;
-        found.wanted -= shared->above;
+        tkj_count_digit(elements, n, found.key, mask, shift, histogram, own);
+        tkj_histogram_find(histogram, own, found.wanted);
+        found.key |= (tkj_key)(TKJ_BINS - 1 - histogram->bin) << shift;
+        found.equal = histogram->inside;
+        found.wanted -= histogram->before;
         mask |= (tkj_key)(TKJ_BINS - 1) << shift;
         undecided = shift;
     }
@@ -133,7 +88,7 @@ TKJ_DEVICE tkj_count tkj_taken_of_equal(const tkj_threshold *threshold, tkj_coun
  * the same in every run. A warp takes TKJ_ITEMS consecutive groups of 32 elements a tile.
  */
 TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_threshold *threshold,
-                            tkj_count k, const tkj_slots *slots, tkj_radix_shared *shared)
+                            tkj_count k, const tkj_slots *slots, tkj_scan_shared *scan)
 {
     tkj_count above_before = 0; /* elements above the threshold in the tiles before this one */
     tkj_count equal_before = 0;
@@ -153,7 +108,7 @@ TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_t
             counts += tkj_count_bits(above[j]) + (tkj_count_bits(equal[j]) << 16);
         }
         tkj_count total;
-        tkj_u32 lower = (tkj_u32)tkj_block_exclusive_sum_of_warps(counts, &total, &shared->scan);
+        tkj_u32 lower = (tkj_u32)tkj_block_exclusive_sum_of_warps(counts, &total, scan);
         tkj_count above_rank = above_before + (lower & 0xffffu);
         tkj_count equal_rank = equal_before + (lower >> 16);
         TKJ_UNROLL

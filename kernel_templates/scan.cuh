@@ -6,6 +6,7 @@
 #include "slots.cuh"
 
 #define TKJ_WARPS (TKJ_THREADS / TKJ_WARP)
+TKJ_STATIC_ASSERT(TKJ_WARPS <= TKJ_WARP, "a warp holds one sum of each");
 
 /** Scratch of one scan, which the caller does not touch. */
 typedef struct tkj_scan_shared {
@@ -25,6 +26,14 @@ TKJ_DEVICE tkj_count tkj_warp_exclusive_sum(tkj_count value)
     return sum - value;
 }
 
+/** Sum of the sums of the warps below this one; and of all warps. All lanes call. */
+TKJ_DEVICE tkj_count tkj_sum_of_lower_warps(const tkj_scan_shared *shared, tkj_count *total)
+{
+    tkj_count sum = tkj_lane() < TKJ_WARPS ? shared->warp_sums[tkj_lane() % TKJ_WARPS] : 0;
+    *total = tkj_warp_sum(sum);
+    return tkj_warp_sum(tkj_lane() < tkj_warp() ? sum : 0);
+}
+
 /**
  * Given one sum a warp (the same value in all its lanes): the total of the lower warps, and of all.
  * Every thread calls; the barrier before the return makes the scratch free again.
@@ -35,16 +44,8 @@ TKJ_DEVICE tkj_count tkj_block_exclusive_sum_of_warps(tkj_count warp_sum, tkj_co
     if (tkj_lane() == 0)
         shared->warp_sums[tkj_warp()] = warp_sum;
     tkj_block_barrier();
-    tkj_count below = 0;
-    tkj_count all = 0;
-    TKJ_UNROLL
-    for (tkj_u32 warp = 0; warp < TKJ_WARPS; warp++) {
-        tkj_count sum = shared->warp_sums[warp];
-        below += warp < tkj_warp() ? sum : 0;
-        all += sum;
-    }
+    tkj_count below = tkj_sum_of_lower_warps(shared, total);
     tkj_block_barrier();
-    *total = all;
     return below;
 }
 
@@ -53,13 +54,11 @@ TKJ_DEVICE tkj_count tkj_block_exclusive_sum_of_warps(tkj_count warp_sum, tkj_co
 TKJ_DEVICE tkj_count tkj_block_exclusive_sum(tkj_count value, tkj_scan_shared *shared)
 {
     tkj_count below = tkj_warp_exclusive_sum(value);
+    tkj_count total;
     if (tkj_lane() == TKJ_WARP - 1)
         shared->warp_sums[tkj_warp()] = below + value;
     tkj_block_barrier();
-    TKJ_UNROLL
-    for (tkj_u32 warp = 0; warp < TKJ_WARPS; warp++)
-        below += warp < tkj_warp() ? shared->warp_sums[warp] : 0;
-    return below;
+    return below + tkj_sum_of_lower_warps(shared, &total);
 }
 
 #endif /* TKJ_SCAN_CUH */

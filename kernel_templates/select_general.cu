@@ -26,13 +26,13 @@
 
 /** One phase at a time. */
 typedef union tkj_general_shared {
-    tkj_radix_shared radix; /* step 3 */
-    tkj_sort_shared sort;   /* step 4 */
+    tkj_histogram histogram; /* step 3 */
+    tkj_sort_shared sort;    /* step 4 */
 } tkj_general_shared;
 
 /** Steps 2 and 3: fills slots 0 .. k-1 with the selected positions. */
 TKJ_DEVICE void select_positions(const tkj_elements *elements, tkj_i64 length, tkj_i64 k,
-                                 const tkj_slots *slots, tkj_radix_shared *shared)
+                                 const tkj_slots *slots, tkj_histogram *histogram)
 {
     if (k == length) {
         for (tkj_i64 s = tkj_thread(); s < k; s += TKJ_THREADS)
@@ -40,8 +40,8 @@ TKJ_DEVICE void select_positions(const tkj_elements *elements, tkj_i64 length, t
         tkj_block_barrier();
         return;
     }
-    tkj_threshold threshold = tkj_find_threshold(elements, length, (tkj_count)k, shared);
-    tkj_collect(elements, length, &threshold, (tkj_count)k, slots, shared);
+    tkj_threshold threshold = tkj_find_threshold(elements, length, (tkj_count)k, histogram);
+    tkj_collect(elements, length, &threshold, (tkj_count)k, slots, &histogram->scan);
     tkj_block_barrier();
 }
 
@@ -54,7 +54,7 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_general_
     tkj_slots slots = {(tkj_index *)p->indices + row * p->indices_stride, 1};
     tkj_i64 k = window.length < TKJ_TOPK ? window.length : TKJ_TOPK;
 
-    select_positions(&elements, window.length, k, &slots, &shared->radix);
+    select_positions(&elements, window.length, k, &slots, &shared->histogram);
 #if TKJ_SORTED
     tkj_sort(&elements, &slots, k, &shared->sort);
 #endif

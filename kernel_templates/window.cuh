@@ -46,14 +46,26 @@ TKJ_DEVICE void tkj_check_row(const tkj_select_params *p, bool bad, tkj_u32 slot
     tkj_check(p, bad && tkj_thread() == 0, slot);
 }
 
+/** A quotient that is mostly by 1: a 64-bit division takes longer than a load from L2. */
+TKJ_DEVICE tkj_i64 tkj_divide(tkj_i64 value, tkj_i64 divisor)
+{
+    return divisor == 1 ? value : value / divisor;
+}
+
+/** The request that row i belongs to. */
+TKJ_DEVICE tkj_i64 tkj_request(const tkj_select_params *p, tkj_i64 row)
+{
+    return tkj_divide(row, p->next_n);
+}
+
 /** Length of row i by `lengths`: the speculative rule, then the compression; not yet clamped. */
 TKJ_DEVICE tkj_i64 tkj_given_length(const tkj_select_params *p, tkj_i64 row, tkj_i64 limit)
 {
-    tkj_i64 b = row / p->next_n;
-    tkj_i64 j = row % p->next_n;
+    tkj_i64 b = tkj_request(p, row);
+    tkj_i64 j = row - b * p->next_n;
     tkj_i64 given = p->lengths[b * p->lengths_stride_b + j * p->lengths_stride_j];
     tkj_i64 shortened = given - p->lengths_step * (p->next_n - 1 - j);
-    tkj_i64 length = (shortened > 0 ? shortened : 0) / p->compress_ratio;
+    tkj_i64 length = tkj_divide(shortened > 0 ? shortened : 0, p->compress_ratio);
     tkj_check_row(p, given < 0 || length > limit, TKJ_CHECK_LENGTHS);
     return length;
 }
@@ -68,7 +80,7 @@ TKJ_DEVICE tkj_i64 tkj_table_row(const tkj_select_params *p, tkj_i64 row)
         return inside ? b : -1;
     }
     if (!p->cu_seqlens_q.data)
-        return row / p->next_n;
+        return tkj_request(p, row);
     /* The last interval that starts at or before the row. */
     tkj_i64 low = 0;
     tkj_i64 high = p->cu_batch;
@@ -85,33 +97,46 @@ TKJ_DEVICE tkj_i64 tkj_table_row(const tkj_select_params *p, tkj_i64 row)
     return inside ? b : -1;
 }
 
-/** The window of row i < B. The same in every thread of the block. */
-TKJ_DEVICE tkj_window tkj_window_of(const tkj_select_params *p, tkj_i64 row)
+/** The window's start alone, for loads that need not wait for the length. */
+TKJ_DEVICE tkj_window tkj_window_start(const tkj_select_params *p, tkj_i64 row)
 {
     tkj_window window = {0, 0, 0, 0, 0};
     tkj_i64 start = tkj_vector_at(&p->row_starts, row, 0);
     window.start = tkj_clamp(start, 0, p->width);
     tkj_check_row(p, start != window.start, TKJ_CHECK_ROW_STARTS);
-    tkj_i64 limit = p->width - window.start;
+    return window;
+}
+
+/** Its length and what its positions map to. */
+TKJ_DEVICE void tkj_window_finish(const tkj_select_params *p, tkj_i64 row, tkj_window *window)
+{
+    tkj_i64 limit = p->width - window->start;
     if (p->lengths) {
-        window.length = tkj_clamp(tkj_given_length(p, row, limit), 0, limit);
+        window->length = tkj_clamp(tkj_given_length(p, row, limit), 0, limit);
     } else {
         tkj_i64 end = tkj_vector_at(&p->row_ends, row, p->width);
-        tkj_i64 clamped = tkj_clamp(end, window.start, p->width);
+        tkj_i64 clamped = tkj_clamp(end, window->start, p->width);
         tkj_check_row(p, end != clamped, TKJ_CHECK_LENGTHS);
-        window.length = clamped - window.start;
+        window->length = clamped - window->start;
     }
 #if TKJ_LAYOUT == TKJ_PAGED
     tkj_i64 table_row = tkj_table_row(p, row);
     if (table_row < 0) {
-        window.length = 0;
-        return window;
+        window->length = 0;
+        return;
     }
-    window.pages = p->page_table + table_row * p->page_table_stride;
-    window.first_page = tkj_vector_at(&p->page_table_row_starts, row, 0);
+    window->pages = p->page_table + table_row * p->page_table_stride;
+    window->first_page = tkj_vector_at(&p->page_table_row_starts, row, 0);
 #elif TKJ_LAYOUT == TKJ_RAGGED
-    window.offset = tkj_vector_at(&p->offsets, row, 0);
+    window->offset = tkj_vector_at(&p->offsets, row, 0);
 #endif
+}
+
+/** The window of row i < B. The same in every thread of the block. */
+TKJ_DEVICE tkj_window tkj_window_of(const tkj_select_params *p, tkj_i64 row)
+{
+    tkj_window window = tkj_window_start(p, row);
+    tkj_window_finish(p, row, &window);
     return window;
 }
 

@@ -21,9 +21,13 @@ static topk_jit_status check_context(const topk_jit_context *context)
 /** Spec i of an array whose elements may be of another version's size, checked. */
 static topk_jit_status read_spec(const topk_jit_spec *specs, size_t i, topk_jit_spec *out)
 {
-    const char *place = (const char *)specs + i * specs->struct_size;
+    const topk_jit_spec *given = (const void *)((const char *)specs + i * specs->struct_size);
     topk_jit_spec spec;
-    topk_jit_status status = tkj_abi_read("topk_jit_spec", place, &spec, sizeof spec);
+    if (given->struct_size != specs->struct_size)
+        return tkj_fail(TOPK_JIT_ABI_MISMATCH,
+                        "specs[%zu].struct_size is %zu, expected that of specs[0], %zu", i,
+                        given->struct_size, specs->struct_size);
+    topk_jit_status status = tkj_abi_read("topk_jit_spec", given, &spec, sizeof spec);
     if (status == TOPK_JIT_OK)
         status = tkj_spec_validate(&spec);
     if (status == TOPK_JIT_OK)
@@ -62,7 +66,20 @@ static topk_jit_status reject_unprepared(const topk_jit_spec *spec)
                     text);
 }
 
-/** Prepares a spec in the middle of a call, unless the stream is being captured.
+static topk_jit_status check_stream_device(int ordinal, CUstream stream)
+{
+    int given = ordinal;
+    topk_jit_status status = tkj_driver_stream_device(stream, &given);
+    if (status != TOPK_JIT_OK || given == ordinal)
+        return status;
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                    "stream is one of CUDA device %d, expected one of device %d, where the tensors "
+                    "are",
+                    given, ordinal);
+}
+
+/** Prepares a spec in the middle of a call, unless the stream is being captured or does not fit
+ *  the tensors, which is told before it costs time.
  *  @return borrowed; NULL with the reason in *status */
 static const tkj_prepared *prepare_for_call(topk_jit_context *context, const topk_jit_spec *spec,
                                             int ordinal, CUstream stream, topk_jit_status *status)
@@ -76,14 +93,10 @@ static const tkj_prepared *prepare_for_call(topk_jit_context *context, const top
     if (*status == TOPK_JIT_OK && capturing)
         *status = reject_unprepared(spec);
     if (*status == TOPK_JIT_OK)
+        *status = check_stream_device(ordinal, stream);
+    if (*status == TOPK_JIT_OK)
         *status = tkj_plan_prepare(context, spec, stream, &prepared);
-    if (*status != TOPK_JIT_OK || prepared->facts.ordinal == ordinal)
-        return prepared;
-    *status = tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
-                       "stream is one of CUDA device %d, expected one of device %d, where the "
-                       "tensors are",
-                       prepared->facts.ordinal, ordinal);
-    return NULL;
+    return prepared;
 }
 
 /** Enqueues the kernel of a spec; `params` is the kernel's one parameter. */
@@ -97,7 +110,8 @@ static topk_jit_status launch(topk_jit_context *context, const topk_jit_spec *sp
         prepared = prepare_for_call(context, spec, ordinal, stream, &status);
     if (prepared == NULL)
         return status;
-    size_t v = tkj_variants_choose(spec, shape, &prepared->facts);
+    size_t v =
+        tkj_variants_choose(spec, prepared->variants, prepared->count, shape, &prepared->facts);
     const tkj_variant *variant = &prepared->variants[v];
     const tkj_launch shape_of_launch = {
         .kernel = prepared->kernels[v].kernel,

@@ -64,6 +64,10 @@ topk_jit_status tkj_driver_is_capturing(CUstream stream, bool *capturing);
 topk_jit_status tkj_driver_load(const void *image, const char *entry, uint32_t shared_bytes,
                                 int ordinal, CUstream stream, tkj_kernel *out);
 
+/** Loads kernels into the stream's context too: a device may have several (green contexts, another
+ *  than the primary one). @return TOPK_JIT_OK, TOPK_JIT_LOAD_FAILED, TOPK_JIT_DRIVER_FAILED */
+topk_jit_status tkj_driver_load_into(const tkj_kernel *kernels, size_t count, CUstream stream);
+
 /** Unloads; a zeroed kernel is ignored, errors too (the process may be exiting). */
 void tkj_driver_unload(tkj_kernel *kernel);
 

@@ -65,6 +65,13 @@ static topk_jit_status allow_shared(const struct tkj_driver *cuda, CUkernel kern
     return TOPK_JIT_OK;
 }
 
+/** Loads into the current context now; left to the first launch, it could fall into a capture. */
+static CUresult load_into_context(const struct tkj_driver *cuda, CUkernel kernel)
+{
+    CUfunction function;
+    return cuda->cuKernelGetFunction_(&function, kernel);
+}
+
 /** The load itself, with the stream's context current. */
 static topk_jit_status load_here(const struct tkj_driver *cuda, const void *image,
                                  const char *entry, uint32_t shared_bytes, int ordinal,
@@ -81,9 +88,7 @@ static topk_jit_status load_here(const struct tkj_driver *cuda, const void *imag
     topk_jit_status status = allow_shared(cuda, *kernel, ordinal, shared_bytes);
     if (status != TOPK_JIT_OK)
         return status;
-    /* Loads into the context now; left to the first launch, it could fall into a capture. */
-    CUfunction function;
-    result = cuda->cuKernelGetFunction_(&function, *kernel);
+    result = load_into_context(cuda, *kernel);
     if (result != CUDA_SUCCESS)
         return refused(cuda, result, "cuKernelGetFunction", image, entry);
     return TOPK_JIT_OK;
@@ -114,6 +119,26 @@ cleanup:
     if (status != TOPK_JIT_OK)
         tkj_driver_unload(out);
     return status;
+}
+
+topk_jit_status tkj_driver_load_into(const tkj_kernel *kernels, size_t count, CUstream stream)
+{
+    const struct tkj_driver *cuda = tkj_driver_opened();
+    CUstreamCaptureMode mode;
+    topk_jit_status status = tkj_driver_relax(cuda, &mode);
+    if (status != TOPK_JIT_OK)
+        return status;
+    status = tkj_driver_push_context(cuda, stream);
+    if (status == TOPK_JIT_OK) {
+        CUresult result = CUDA_SUCCESS;
+        for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++)
+            result = load_into_context(cuda, kernels[i].kernel);
+        if (result != CUDA_SUCCESS)
+            status =
+                tkj_driver_call_failed(cuda, TOPK_JIT_LOAD_FAILED, result, "cuKernelGetFunction");
+        status = tkj_driver_pop_context(cuda, status);
+    }
+    return tkj_driver_restore(cuda, mode, status);
 }
 
 void tkj_driver_unload(tkj_kernel *kernel)

@@ -341,10 +341,12 @@ static topk_jit_status find_or_add(topk_jit_context *context, const topk_jit_spe
         return status;
     pthread_mutex_lock(&context->builder);
     *out = tkj_kernel_map_find(&context->kernels, spec, ordinal);
-    if (*out != NULL)
+    if (*out != NULL) {
         context->counters.memory_hits += (*out)->count;
-    else
+        status = tkj_driver_load_into((*out)->kernels, (*out)->count, stream);
+    } else {
         status = add_prepared(context, spec, driver_version, ordinal, stream, out);
+    }
     pthread_mutex_unlock(&context->builder);
     return status;
 }
@@ -355,7 +357,9 @@ topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec 
     const topk_jit_error earlier = *topk_jit_last_error();
     *out = NULL;
     topk_jit_status status = find_or_add(context, spec, stream, out);
-    if (status == TOPK_JIT_OK)
+    if (status != TOPK_JIT_OK)
+        *out = NULL;
+    else
         tkj_error_restore(&earlier); /* a failed store or a bad entry is nobody's error */
     return status;
 }

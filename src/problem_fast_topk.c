@@ -98,12 +98,22 @@ static bool continues(const tkj_outer_dim *outer, const tkj_outer_dim *inner)
            outer->indices_stride == inner->indices_stride * inner->size;
 }
 
+static bool is_empty(const DLTensor *tensor)
+{
+    for (int d = 0; d < tensor->ndim; d++)
+        if (tensor->shape[d] == 0)
+            return true;
+    return false;
+}
+
 /** The dimensions off `dim`, fewest that walk the same lines. */
 static void fill_outer(const DLTensor *values, const DLTensor *out_values,
                        const DLTensor *out_indices, int dim, tkj_fast_topk_params *p)
 {
-    p->rows = 1;
+    p->rows = is_empty(values) ? 0 : 1;
     p->outer_dims = 0;
+    if (p->rows == 0)
+        return; /* the sizes may be too large to multiply */
     for (int d = 0; d < values->ndim; d++) {
         if (d == dim || values->shape[d] == 1)
             continue;
@@ -131,6 +141,7 @@ topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int6
 {
     tkj_view in, view_values, view_indices;
     int searched = 0;
+    memset(&out->params, 0, sizeof out->params); /* it goes to the kernel as a whole */
     topk_jit_status status = tkj_view_read("values", values, 0, RANK_MAX, ALL_DTYPES, &in);
     if (status == TOPK_JIT_OK)
         status = tkj_view_check_device(&in, &in);
@@ -167,6 +178,6 @@ topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int6
     p->values_stride = stride_along(out_values, searched);
     p->indices_stride = stride_along(out_indices, searched);
     fill_outer(values, out_values, out_indices, searched, p);
-    out->shape = (tkj_call_shape){p->rows, size, 0};
+    out->shape = (tkj_call_shape){p->rows, size, 0, false};
     return TOPK_JIT_OK;
 }

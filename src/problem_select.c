@@ -72,6 +72,12 @@ static topk_jit_status take_vector(reader *r, const char *name, const DLTensor *
     return status;
 }
 
+/** Rows without columns may have any stride: engines are spared multiplying it. */
+static int64_t stride_of_rows(const tkj_view *view)
+{
+    return view->shape[1] > 0 ? view->stride[0] : 0;
+}
+
 static topk_jit_status take_score(reader *r)
 {
     tkj_view *view = &r->views[r->count++];
@@ -87,7 +93,7 @@ static topk_jit_status take_score(reader *r)
     r->rows = r->params->rows = view->shape[0];
     r->width = r->params->width = view->shape[1];
     r->params->score = view->data;
-    r->params->score_stride = view->stride[0];
+    r->params->score_stride = stride_of_rows(view);
     return TOPK_JIT_OK;
 }
 
@@ -118,9 +124,19 @@ static topk_jit_status reject_lengths_shape(const tkj_view *view, int64_t batch,
     char given[64];
     char expected[96];
     snprintf(given, sizeof given, "(%" PRId64 ", %" PRId64 ")", view->shape[0], view->shape[1]);
-    snprintf(expected, sizeof expected, "(%" PRId64 ", %" PRId64 ") or (%" PRId64 ", 1)", batch,
-             next_n, batch * next_n);
+    if (next_n == 1)
+        snprintf(expected, sizeof expected, "(%" PRId64 ", 1)", batch);
+    else
+        snprintf(expected, sizeof expected, "(%" PRId64 ", %" PRId64 ") or (%" PRId64 ", 1)", batch,
+                 next_n, batch * next_n);
     return tkj_reject(view->name, "shape", given, expected);
+}
+
+static topk_jit_status reject_lengths_size(const tkj_view *view, int64_t batch, int64_t rows)
+{
+    char expected[96];
+    snprintf(expected, sizeof expected, "one a request, %" PRId64 ", or one a row, ", batch);
+    return tkj_reject_size(view->name, "size", view->shape[0], expected, rows);
 }
 
 /** lengths (batch, next_n) or (B, 1): one value a row, any strides. */
@@ -147,8 +163,7 @@ static topk_jit_status read_lengths_1d(reader *r, const tkj_view *view)
     if (r->next_n == 1 && view->shape[0] < r->rows)
         return tkj_reject_size(view->name, "size", view->shape[0], "at least ", r->rows);
     if (r->next_n > 1 && !by_request && view->shape[0] != r->rows)
-        return tkj_reject_size(view->name, "size", view->shape[0],
-                               "B, or with next_n > 1 B / next_n = ", batch);
+        return reject_lengths_size(view, batch, r->rows);
     r->params->lengths_stride_b = by_request ? view->stride[0] : view->stride[0] * r->next_n;
     r->params->lengths_stride_j = by_request ? 0 : view->stride[0];
     r->params->lengths_step = by_request;
@@ -228,7 +243,7 @@ static topk_jit_status take_paged(reader *r)
     r->params->page_table = view->data;
     r->params->page_table_rows = view->shape[0];
     r->params->page_table_width = view->shape[1];
-    r->params->page_table_stride = view->stride[0];
+    r->params->page_table_stride = stride_of_rows(view);
     return TOPK_JIT_OK;
 }
 
@@ -306,6 +321,9 @@ static topk_jit_status take_bytes(reader *r, const char *name, void *data, size_
     if ((uintptr_t)data % alignment != 0)
         return tkj_reject_size(name, "the address modulo its alignment",
                                (int64_t)((uintptr_t)data % alignment), "", 0);
+    if (size > UINTPTR_MAX - (uintptr_t)data)
+        return tkj_reject(name, "the extent in bytes", "beyond the address space",
+                          "a smaller size");
     r->views[r->count++] = tkj_view_of_bytes(name, data, size, r->views[0].device);
     return TOPK_JIT_OK;
 }
@@ -337,7 +355,7 @@ static topk_jit_status take_outputs(reader *r)
 /** Positions go up to L - 1. */
 static topk_jit_status check_index_range(const reader *r)
 {
-    bool narrow = r->views[r->first_output].dtype == TOPK_JIT_INT32 || r->params->raw_indices;
+    bool narrow = r->views[r->first_output].dtype == TOPK_JIT_INT32 || r->args->raw_indices;
     if (narrow && r->width - 1 > INT32_MAX)
         return tkj_reject_size("score", "size(1)", r->width, "with int32 indices at most ",
                                (int64_t)INT32_MAX + 1);
@@ -353,6 +371,13 @@ static topk_jit_status check_overlaps(const reader *r)
                 return status;
         }
     return TOPK_JIT_OK;
+}
+
+/** True if the score rows start at multiples of 16 bytes. */
+static bool rows_aligned(const reader *r)
+{
+    const tkj_view *score = &r->views[0];
+    return (uintptr_t)score->data % 16 == 0 && r->params->score_stride * score->element % 16 == 0;
 }
 
 static topk_jit_spec spec_of(const reader *r)
@@ -399,6 +424,6 @@ topk_jit_status tkj_problem_select(const topk_jit_select_args *args, tkj_select_
     out->spec = tkj_spec_canonical(&spec);
     out->device = r.views[0].device;
     out->pdl = args->pdl != 0;
-    out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms};
+    out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r)};
     return TOPK_JIT_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spec.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,61 +164,94 @@ static bool number_of(const char *text, int64_t *out)
     char *end;
     if (*text < '0' || *text > '9') /* strtoll would take signs and blanks */
         return false;
+    errno = 0;
     *out = strtoll(text, &end, 10);
-    return *end == '\0';
+    return *end == '\0' && errno == 0;
 }
 
-/** One word of the text form: "name=value" cut in two, or an option alone. */
-static bool apply_word(topk_jit_spec *spec, const char *name, const char *value)
+/* Fields as the text names them; from FIELD_SORTED on they are options, which have no value. */
+enum field {
+    FIELD_OPERATION,
+    FIELD_LAYOUT,
+    FIELD_TOPK,
+    FIELD_DTYPE,
+    FIELD_INDEX,
+    FIELD_PAGE_SIZE,
+    FIELD_TIE_BREAK,
+    FIELD_SORTED,
+    FIELD_DETERMINISTIC,
+    FIELD_NAN_LAST,
+    FIELD_CHECK,
+};
+static const char *const field_names[] = {"operation",     "layout",    "topk",      "dtype",
+                                          "index",         "page_size", "tie_break", "sorted",
+                                          "deterministic", "nan_last",  "check"};
+
+static bool set_option(topk_jit_spec *spec, unsigned field)
 {
-    struct {
-        const char *name;
-        uint8_t *field;
-    } flags[] = {{"sorted", &spec->sorted},
-                 {"deterministic", &spec->deterministic},
-                 {"nan_last", &spec->nan_last},
-                 {"check", &spec->check}};
-    for (size_t i = 0; i < COUNT(flags); i++)
-        if (strcmp(name, flags[i].name) == 0) {
-            *flags[i].field = 1;
-            return value == NULL;
-        }
-    if (value == NULL)
+    uint8_t *const options[] = {&spec->sorted, &spec->deterministic, &spec->nan_last, &spec->check};
+    *options[field - FIELD_SORTED] = 1;
+    return true;
+}
+
+/** Sets one field; value is NULL for a word without "=". */
+static bool set_field(topk_jit_spec *spec, unsigned field, const char *value)
+{
+    if ((field >= FIELD_SORTED) != (value == NULL))
         return false;
-    if (strcmp(name, "operation") == 0)
+    switch (field) {
+    case FIELD_OPERATION:
         return tkj_operation_parse(value, &spec->operation);
-    if (strcmp(name, "layout") == 0)
+    case FIELD_LAYOUT:
         return tkj_layout_parse(value, &spec->layout);
-    if (strcmp(name, "topk") == 0)
+    case FIELD_TOPK:
         return number_of(value, &spec->topk);
-    if (strcmp(name, "dtype") == 0)
+    case FIELD_DTYPE:
         return tkj_dtype_parse(value, &spec->dtype);
-    if (strcmp(name, "index") == 0)
+    case FIELD_INDEX:
         return tkj_dtype_parse(value, &spec->index_dtype);
-    if (strcmp(name, "page_size") == 0)
+    case FIELD_PAGE_SIZE:
         return number_of(value, &spec->page_size);
-    if (strcmp(name, "tie_break") == 0)
+    case FIELD_TIE_BREAK:
         return tkj_tie_break_parse(value, &spec->tie_break);
-    return false;
+    default:
+        return set_option(spec, field);
+    }
+}
+
+/** Applies one word, "name=value" or an option alone, which is cut in two. */
+static topk_jit_status apply_word(topk_jit_spec *spec, char *word, unsigned *seen)
+{
+    unsigned field;
+    char *value = strchr(word, '=');
+    if (value != NULL)
+        *value++ = '\0';
+    if (!value_of(field_names, COUNT(field_names), word, &field) || !set_field(spec, field, value))
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                        "spec text: \"%s%s%s\" is no field of a spec with its value", word,
+                        value ? "=" : "", value ? value : "");
+    if (*seen >> field & 1u)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "spec text: %s is given twice, expected once",
+                        word);
+    *seen |= 1u << field;
+    return TOPK_JIT_OK;
 }
 
 topk_jit_status tkj_spec_parse(const char *text, topk_jit_spec *out)
 {
     char copy[TKJ_SPEC_TEXT_SIZE];
     topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
-    if (strlen(text) >= sizeof copy)
+    size_t length = strlen(text);
+    if (length >= sizeof copy)
         return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "spec text: %zu bytes, expected at most %zu",
-                        strlen(text), sizeof copy - 1);
-    strcpy(copy, text); /* NOLINT(clang-analyzer-security.insecureAPI.strcpy): size checked */
-    char *rest = NULL;
-    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        char *value = strchr(word, '=');
-        if (value != NULL)
-            *value++ = '\0';
-        if (!apply_word(&spec, word, value))
-            return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
-                            "spec text: \"%s%s%s\" is no field of a spec with its value", word,
-                            value ? "=" : "", value ? value : "");
+                        length, sizeof copy - 1);
+    memcpy(copy, text, length + 1);
+    unsigned seen = 0;
+    char *rest = copy;
+    for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ",")) {
+        topk_jit_status status = apply_word(&spec, word, &seen);
+        if (status != TOPK_JIT_OK)
+            return status;
     }
     topk_jit_status status = tkj_spec_validate(&spec);
     if (status == TOPK_JIT_OK)

@@ -21,8 +21,8 @@ topk_jit_spec tkj_spec_canonical(const topk_jit_spec *spec);
  */
 void tkj_spec_format(const topk_jit_spec *spec, char text[TKJ_SPEC_TEXT_SIZE]);
 
-/** Reads the canonical form, fields in any order, absent ones at their default. The result is
- * valid.
+/** Reads the canonical form, fields in any order, each once, absent ones at their default. The
+ * result is valid.
  *  @return TOPK_JIT_OK, TOPK_JIT_INVALID_ARGUMENT naming the word that is wrong */
 topk_jit_status tkj_spec_parse(const char *text, topk_jit_spec *out);
 

@@ -21,6 +21,21 @@ static const char *const installed_places[] = {
 /* A template larger than this is not one. */
 #define FILE_SIZE_MAX ((size_t)1 << 20)
 
+static topk_jit_status reject_file(int error, const char *dir, const char *name)
+{
+    if (error == EPERM)
+        return tkj_fail_native(TOPK_JIT_TEMPLATE_UNTRUSTED, error,
+                               "template directory %s: %s belongs to another user or is writable "
+                               "by its group or by everybody",
+                               dir, name);
+    if (error == ELOOP)
+        return tkj_fail_native(TOPK_JIT_TEMPLATE_UNTRUSTED, error,
+                               "template directory %s: %s is a symbolic link", dir, name);
+    return tkj_fail_native(TOPK_JIT_TEMPLATE_NOT_FOUND, error,
+                           "template directory %s: %s cannot be read: %s", dir, name,
+                           strerror(error));
+}
+
 static topk_jit_status read_file(const topk_jit_allocator *allocator, int dir_fd, const char *dir,
                                  const char *name, tkj_source *out)
 {
@@ -28,9 +43,7 @@ static topk_jit_status read_file(const topk_jit_allocator *allocator, int dir_fd
     if (tkj_os_read_file(allocator, dir_fd, name, FILE_SIZE_MAX, &blob) != 0) {
         if (errno == ENOMEM)
             return TOPK_JIT_OUT_OF_MEMORY;
-        return tkj_fail_native(TOPK_JIT_TEMPLATE_NOT_FOUND, errno,
-                               "template directory %s: %s cannot be read: %s", dir, name,
-                               strerror(errno));
+        return reject_file(errno, dir, name);
     }
     out->name = name;
     out->text = (const char *)blob.bytes;
@@ -82,13 +95,14 @@ static topk_jit_status digest_set(const topk_jit_allocator *allocator, tkj_templ
     return TOPK_JIT_OK;
 }
 
-/** Fails with TEMPLATE_NOT_FOUND and errno ENOENT where there is no such directory. */
+/** @param[out] exists  false where there is no such directory */
 static topk_jit_status load_directory(const topk_jit_allocator *allocator, const char *dir,
-                                      tkj_template_set *set)
+                                      tkj_template_set *set, bool *exists)
 {
     const char *why = NULL;
     topk_jit_status status = TOPK_JIT_OK;
     int dir_fd = tkj_os_open_trusted_dir(dir, &why);
+    *exists = dir_fd >= 0 || errno != ENOENT;
     if (dir_fd < 0)
         return tkj_fail_native(errno == EPERM ? TOPK_JIT_TEMPLATE_UNTRUSTED
                                               : TOPK_JIT_TEMPLATE_NOT_FOUND,
@@ -108,22 +122,31 @@ static void release_files(const topk_jit_allocator *allocator, tkj_template_set 
     }
 }
 
+/** Makes `kept` the last error again: a call that succeeds leaves it as it was. */
+static void restore_error(const topk_jit_error *kept)
+{
+    tkj_fail_native(kept->status, kept->native_code, "%s", kept->message);
+}
+
 /** Tries the installed sets. @return OK also if none is usable: *found says */
 static topk_jit_status load_installed(const topk_jit_allocator *allocator, const tkj_logger *logger,
                                       const char *own_directory, tkj_template_set *set, bool *found)
 {
+    const topk_jit_error kept = *topk_jit_last_error();
     for (size_t i = 0; i < sizeof installed_places / sizeof installed_places[0]; i++) {
+        bool exists = false;
         char *dir = tkj_format(allocator, "%s/%s", own_directory, installed_places[i]);
         if (dir == NULL)
             return TOPK_JIT_OUT_OF_MEMORY;
-        topk_jit_status status = load_directory(allocator, dir, set);
+        topk_jit_status status = load_directory(allocator, dir, set, &exists);
         tkj_free(allocator, dir);
         *found = status == TOPK_JIT_OK;
         if (*found || status == TOPK_JIT_OUT_OF_MEMORY)
             return status;
         release_files(allocator, set);
-        if (topk_jit_last_error()->native_code != ENOENT)
+        if (exists)
             tkj_log(logger, TOPK_JIT_LOG_WARNING, "%s; not used", topk_jit_last_error()->message);
+        restore_error(&kept);
     }
     return TOPK_JIT_OK;
 }
@@ -132,9 +155,9 @@ static topk_jit_status load_any(const topk_jit_allocator *allocator, const tkj_l
                                 const tkj_template_search *search, tkj_template_set *set)
 {
     const char *named = search->option_dir ? search->option_dir : search->environment_dir;
+    bool found = false, exists;
     if (named != NULL)
-        return load_directory(allocator, named, set);
-    bool found = false;
+        return load_directory(allocator, named, set, &exists);
     if (search->own_directory != NULL) {
         topk_jit_status status =
             load_installed(allocator, logger, search->own_directory, set, &found);

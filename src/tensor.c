@@ -89,10 +89,10 @@ int64_t tkj_tensor_stride(const DLTensor *tensor, int dimension)
         return 0;
     if (tensor->strides != NULL)
         return tensor->strides[dimension];
-    int64_t stride = 1;
+    uint64_t stride = 1; /* wraps only where another size is 0: then it says nothing */
     for (int d = dimension + 1; d < tensor->ndim; d++)
-        stride *= tensor->shape[d];
-    return stride;
+        stride *= (uint64_t)tensor->shape[d];
+    return (int64_t)stride;
 }
 
 static topk_jit_status read_shape(const char *name, const DLTensor *tensor, int64_t *elements)
@@ -139,15 +139,35 @@ static topk_jit_status read_extent(const char *name, const DLTensor *tensor, tkj
     return TOPK_JIT_OK;
 }
 
+static topk_jit_status reject_rank(const char *name, int given, int rank_min, int rank_max)
+{
+    char expected[32] = "";
+    if (rank_min != rank_max)
+        snprintf(expected, sizeof expected, "from %d to ", rank_min);
+    return tkj_reject_size(name, "rank", given, expected, rank_max);
+}
+
+/** Checks where the elements are: there, aligned, inside the address space. */
+static topk_jit_status read_place(const char *name, const DLTensor *tensor, tkj_view *view)
+{
+    uintptr_t data = (uintptr_t)tensor->data;
+    uintptr_t off = (uintptr_t)view->data % (uintptr_t)view->element;
+    if (tensor->data == NULL)
+        return tkj_reject(name, "data", "NULL", "memory, since the tensor has elements");
+    if (tensor->byte_offset > UINTPTR_MAX - data)
+        return tkj_reject(name, "byte_offset", "beyond the address space", "a smaller one");
+    if (off != 0)
+        return tkj_reject_size(name, "the address modulo its element's size", (int64_t)off, "", 0);
+    return read_extent(name, tensor, view);
+}
+
 topk_jit_status tkj_view_read(const char *name, const DLTensor *tensor, int rank_min, int rank_max,
                               unsigned dtypes, tkj_view *out)
 {
     if (tensor == NULL)
         return tkj_reject(name, "the tensor", "NULL", "a tensor");
     if (tensor->ndim < rank_min || tensor->ndim > rank_max)
-        return rank_min == rank_max
-                   ? tkj_reject_size(name, "rank", tensor->ndim, "", rank_min)
-                   : tkj_reject_size(name, "rank", tensor->ndim, "at most ", rank_max);
+        return reject_rank(name, tensor->ndim, rank_min, rank_max);
     if (!dtype_of(tensor->dtype, &out->dtype) || !(dtypes >> out->dtype & 1u))
         return reject_dtype(name, tensor->dtype, dtypes);
     int64_t elements = 0;
@@ -165,14 +185,7 @@ topk_jit_status tkj_view_read(const char *name, const DLTensor *tensor, int rank
         out->stride[d] = d < tensor->ndim ? tkj_tensor_stride(tensor, d) : 0;
     }
     out->begin = out->end = (uintptr_t)out->data;
-    if (elements == 0)
-        return TOPK_JIT_OK;
-    if (tensor->data == NULL)
-        return tkj_reject(name, "data", "NULL", "memory, since the tensor has elements");
-    if ((uintptr_t)out->data % (uintptr_t)out->element != 0)
-        return tkj_reject_size(name, "the address modulo its element's size",
-                               (int64_t)((uintptr_t)out->data % (uintptr_t)out->element), "", 0);
-    return read_extent(name, tensor, out);
+    return elements == 0 ? TOPK_JIT_OK : read_place(name, tensor, out);
 }
 
 tkj_view tkj_view_of_bytes(const char *name, void *data, size_t size, DLDevice device)
@@ -241,8 +254,9 @@ static bool in_separate_columns(const tkj_view *a, const tkj_view *b)
 
 topk_jit_status tkj_view_check_overlap(const tkj_view *output, const tkj_view *other)
 {
+    bool empty = output->begin == output->end || other->begin == other->end;
     bool ranges_meet = output->begin < other->end && other->begin < output->end;
-    if (!ranges_meet || in_separate_columns(output, other))
+    if (empty || !ranges_meet || in_separate_columns(output, other))
         return TOPK_JIT_OK;
     char given[64];
     snprintf(given, sizeof given, "overlapping %s", other->name);

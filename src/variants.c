@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "variants.h"
 
+#include "ordered_key.h"
+
 /* Every thread owns bins of an 11-bit digit: a divisor of 2048. 512 threads a block leave room for
    several blocks an SM at any register count. */
 #define GENERAL_THREADS 512u
 #define GENERAL_ITEMS 8u
 
-/* The 2048 32-bit bins of a digit and the scratch of a block's scan, in 64-bit counts. */
-#define RADIX_SHARED_BYTES (2048u * 4u + (GENERAL_THREADS / 32u) * 8u + 32u)
-
 /* More slots than this are sorted in place: 48 KiB is what every GPU grants without opting in. */
 #define SORT_SHARED_BYTES_MAX (48u * 1024u)
+
+/* The largest k whose positions the rows in registers leave shared memory for. */
+#define REGISTERS_TOPK_MAX 8192
+
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 static uint32_t key_bytes(topk_jit_dtype dtype)
 {
     return dtype == TOPK_JIT_FLOAT64 || dtype == TOPK_JIT_INT64 ? 8 : 4;
+}
+
+static uint32_t index_bytes(const topk_jit_spec *spec)
+{
+    return spec->index_dtype == TOPK_JIT_INT64 ? 8 : 4;
 }
 
 static bool is_sorted(const topk_jit_spec *spec)
@@ -25,42 +34,132 @@ static bool is_sorted(const topk_jit_spec *spec)
 /** Slots that are sorted in shared memory: all or none. */
 static uint32_t sort_capacity(const topk_jit_spec *spec)
 {
-    uint32_t slot = key_bytes(spec->dtype) + (spec->index_dtype == TOPK_JIT_INT64 ? 8 : 4);
+    uint32_t slot = key_bytes(spec->dtype) + index_bytes(spec);
     bool fits = spec->topk <= SORT_SHARED_BYTES_MAX / slot;
     return is_sorted(spec) && fits ? (uint32_t)spec->topk : 0;
 }
 
-static uint32_t sort_bytes(const topk_jit_spec *spec, uint32_t capacity)
+static uint32_t sort_bytes(const topk_jit_spec *spec)
 {
+    uint32_t capacity = sort_capacity(spec);
     uint32_t keys = (capacity * key_bytes(spec->dtype) + 7u) / 8u * 8u;
-    return keys + capacity * (spec->index_dtype == TOPK_JIT_INT64 ? 8u : 4u);
+    return keys + capacity * index_bytes(spec);
+}
+
+/** Counts of a block's warps, as wide as an index (tkj_scan_shared). */
+static uint32_t scan_bytes(const topk_jit_spec *spec, uint32_t threads)
+{
+    return threads / 32u * index_bytes(spec);
+}
+
+/** The 2048 bins of a histogram and of the search in it (tkj_histogram). */
+static uint32_t histogram_bytes(const topk_jit_spec *spec, uint32_t threads)
+{
+    return 2048u * 4u + scan_bytes(spec, threads) + 32u;
+}
+
+static tkj_variant general_variant(const topk_jit_spec *spec)
+{
+    bool select = spec->operation == TOPK_JIT_OPERATION_SELECT;
+    return (tkj_variant){
+        .name = "general",
+        .template_name = select ? "select_general.cu" : "fast_topk_general.cu",
+        .threads = GENERAL_THREADS,
+        .items = GENERAL_ITEMS,
+        .blocks_per_sm = 1,
+        .sort_capacity = sort_capacity(spec),
+        .shared_bytes = LARGER(sort_bytes(spec), histogram_bytes(spec, GENERAL_THREADS)),
+    };
+}
+
+/** Shapes of select_registers.cu: rows of up to threads * items scores. */
+typedef struct registers_shape {
+    const char *name;
+    uint32_t threads;
+    uint32_t items;
+    uint32_t blocks_per_sm;
+    bool narrow; /* also for 16-bit scores, of which 16 a thread make no whole bitmap words */
+} registers_shape;
+
+static const registers_shape registers_shapes[] = {
+    {"registers_512x16", 512, 16, 1, false}, /* a row at a time is in a hurry */
+    {"registers_256x32", 256, 32, 4, true},  /* many rows: more of them at once hide each other */
+    {"registers_512x32", 512, 32, 2, true},
+};
+
+/** tkj_registers_shared. */
+static uint32_t registers_bytes(const topk_jit_spec *spec, const registers_shape *shape)
+{
+    uint32_t capacity = shape->threads * shape->items;
+    uint32_t selected = 2u * (spec->topk < capacity ? (uint32_t)spec->topk : capacity);
+    uint32_t phase =
+        LARGER(LARGER(selected, sort_bytes(spec)), histogram_bytes(spec, shape->threads));
+    uint32_t group = 16u / (uint32_t)tkj_dtype_size(spec->dtype);
+    uint32_t bitmaps = 2u * (capacity / group);
+    uint32_t candidates = 256u * 8u;
+    uint32_t warps = 2u * 4u * (shape->threads / 32u); /* below: and the row and its window */
+    return (phase + bitmaps + candidates + warps + scan_bytes(spec, shape->threads) + 96u + 15u) /
+           16u * 16u;
+}
+
+/** True for specs whose kernels need more registers than the dense shapes grant. */
+static bool is_heavy(const topk_jit_spec *spec)
+{
+    return spec->index_dtype == TOPK_JIT_INT64 || spec->sorted || spec->nan_last || spec->check;
+}
+
+static tkj_variant registers_variant(const topk_jit_spec *spec, const registers_shape *shape)
+{
+    return (tkj_variant){
+        .name = shape->name,
+        .template_name = "select_registers.cu",
+        .threads = shape->threads,
+        .items = shape->items,
+        .blocks_per_sm = is_heavy(spec) ? (shape->blocks_per_sm + 1) / 2 : shape->blocks_per_sm,
+        .sort_capacity = sort_capacity(spec),
+        .shared_bytes = registers_bytes(spec, shape),
+        .capacity = (int64_t)shape->threads * shape->items,
+    };
 }
 
 size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
                               tkj_variant out[TKJ_VARIANTS_MAX])
 {
-    (void)architecture; /* the general variants serve every architecture from sm_75 on */
-    bool select = spec->operation == TOPK_JIT_OPERATION_SELECT;
-    uint32_t capacity = sort_capacity(spec);
-    uint32_t sort = sort_bytes(spec, capacity);
-    out[0] = (tkj_variant){
-        .name = "general",
-        .template_name = select ? "select_general.cu" : "fast_topk_general.cu",
-        .threads = GENERAL_THREADS,
-        .items = GENERAL_ITEMS,
-        .sort_capacity = capacity,
-        .shared_bytes = sort > RADIX_SHARED_BYTES ? sort : RADIX_SHARED_BYTES,
-    };
-    return 1;
+    (void)architecture; /* every variant so far serves every architecture from sm_75 on */
+    size_t count = 0;
+    out[count++] = general_variant(spec);
+    if (spec->operation != TOPK_JIT_OPERATION_SELECT || spec->topk > REGISTERS_TOPK_MAX)
+        return count;
+    for (size_t i = 0; i < sizeof registers_shapes / sizeof registers_shapes[0]; i++)
+        if (registers_shapes[i].narrow || spec->dtype == TOPK_JIT_FLOAT32)
+            out[count++] = registers_variant(spec, &registers_shapes[i]);
+    return count;
 }
 
-size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_call_shape *shape,
-                           const tkj_device_facts *facts)
+/** Elements of a row from the 16-byte boundary before it. */
+static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
 {
-    (void)spec;
-    (void)shape;
-    (void)facts;
-    return 0;
+    int64_t group = 16 / (int64_t)tkj_dtype_size(spec->dtype);
+    return shape->width + (shape->aligned ? 0 : group - 1);
+}
+
+size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,
+                           const tkj_call_shape *shape, const tkj_device_facts *facts)
+{
+    /* Of the variants that hold the row, the smallest; of equal ones the one that has more blocks
+       an SM if there are more rows than the GPU takes of the other. */
+    size_t best = 0;
+    for (size_t v = 1; v < count; v++) {
+        if (variants[v].capacity < reach(spec, shape))
+            continue;
+        bool smaller = best == 0 || variants[v].capacity < variants[best].capacity;
+        bool denser = best != 0 && variants[v].capacity == variants[best].capacity &&
+                      variants[v].blocks_per_sm > variants[best].blocks_per_sm &&
+                      shape->rows > (int64_t)variants[best].blocks_per_sm * facts->sm_count;
+        if (smaller || denser)
+            best = v;
+    }
+    return best;
 }
 
 uint32_t tkj_variants_grid(const tkj_variant *variant, const tkj_call_shape *shape)

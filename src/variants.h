@@ -9,6 +9,7 @@
 #ifndef TKJ_VARIANTS_H
 #define TKJ_VARIANTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
@@ -23,8 +24,10 @@ typedef struct tkj_variant {
     const char *template_name; /* "select_general.cu" */
     uint32_t threads;          /* per block */
     uint32_t items;            /* elements per thread and tile */
+    uint32_t blocks_per_sm;    /* that registers and shared memory leave room for, at least */
     uint32_t sort_capacity;    /* slots sorted in shared memory, 0 = sorted in place */
     uint32_t shared_bytes;     /* dynamic shared memory */
+    int64_t capacity;          /* longest row, in elements from a 16-byte boundary; 0 = any */
 } tkj_variant;
 
 /** The kernels of a valid spec on an architecture. @return how many, 1 .. TKJ_VARIANTS_MAX */
@@ -36,11 +39,12 @@ typedef struct tkj_call_shape {
     int64_t rows;  /* that are written, padding included */
     int64_t width; /* L, or the size of the searched dimension */
     int32_t max_sms;
+    bool aligned; /* every row starts at a multiple of 16 bytes */
 } tkj_call_shape;
 
-/** Index into the enumerated list of the variant that serves a call best. */
-size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_call_shape *shape,
-                           const tkj_device_facts *facts);
+/** Index into a spec's enumerated list of the variant that serves a call best. */
+size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,
+                           const tkj_call_shape *shape, const tkj_device_facts *facts);
 
 /** Blocks to launch for a call. */
 uint32_t tkj_variants_grid(const tkj_variant *variant, const tkj_call_shape *shape);

@@ -15,6 +15,7 @@
 #include "judge.h"
 #include "params.h"
 #include "scores.h"
+#include "spread.h"
 
 #define ROWS 8
 #define WIDTH 32768
@@ -297,13 +298,6 @@ static void call_once(demo_timed *timed)
         tkj_gpu_synchronize(timed->scene->stream);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /** Microseconds of a warm call: on the GPU of the kernel alone, on the host of the whole call. */
 static double warm_us(demo_timed *timed)
 {
@@ -315,8 +309,7 @@ static double warm_us(demo_timed *timed)
         call_once(timed);
         times[i] = (now_ms() - start) * 1e3;
     }
-    qsort(times, 5, sizeof *times, by_value);
-    return times[2];
+    return tkj_spread_of(times, 5).median;
 }
 
 static bool run(demo_scene *scene, const demo_operation *operation)

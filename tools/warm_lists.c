@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warm_lists.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "parse_number.h"
 #include "spec.h"
-
-bool warm_parse_number(const char *word, int64_t lowest, int64_t highest, int64_t *out)
-{
-    if (word[0] < '0' || word[0] > '9') /* strtoll would take blanks and signs */
-        return false;
-    char *end = NULL;
-    errno = 0;
-    long long value = strtoll(word, &end, 10);
-    if (errno != 0 || *end != '\0' || value < lowest || value > highest)
-        return false;
-    *out = value;
-    return true;
-}
 
 /* Each taker adds one word to the options; false = it is none that is known. */
 
@@ -48,7 +35,7 @@ static bool take_operation(warm_options *options, const char *word)
 static bool take_topk(warm_options *options, const char *word)
 {
     if (options->topk_count == WARM_TOPK_MAX ||
-        !warm_parse_number(word, 1, INT64_MAX, &options->topk[options->topk_count]))
+        !tkj_parse_number(word, 1, INT64_MAX, &options->topk[options->topk_count]))
         return false;
     options->topk_count++;
     return true;
@@ -75,7 +62,7 @@ static bool take_layout(warm_options *options, const char *word)
 static bool take_page_size(warm_options *options, const char *word)
 {
     int64_t value;
-    if (!warm_parse_number(word, 1, INT64_C(1) << 30, &value) || (value & (value - 1)) != 0)
+    if (!tkj_parse_number(word, 1, INT64_C(1) << 30, &value) || (value & (value - 1)) != 0)
         return false;
     options->page_sizes |= (uint32_t)value;
     return true;

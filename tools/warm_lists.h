@@ -21,9 +21,6 @@ typedef enum warm_list {
     WARM_LIST_COUNT,
 } warm_list;
 
-/** Reads a whole decimal number of lowest .. highest. @return false if it is none */
-bool warm_parse_number(const char *word, int64_t lowest, int64_t highest, int64_t *out);
-
 /** Adds the words of a list to the options. @return false, after a line on stderr that names the
  *  word, if one is unknown */
 bool warm_list_take(warm_options *options, warm_list list, const char *words);

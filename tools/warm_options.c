@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "parse_number.h"
 #include "warm_lists.h"
 
 void warm_complain(const char *format, ...)
@@ -79,7 +80,7 @@ static bool take_directory(const char *flag, const char *given, char **out)
 static bool take_jobs(const char *word, size_t *out)
 {
     int64_t value;
-    if (!warm_parse_number(word, 1, 1024, &value)) {
+    if (!tkj_parse_number(word, 1, 1024, &value)) {
         warm_complain("-j: wrong number '%s' (known: from 1 to 1024)", word);
         return false;
     }

@@ -88,6 +88,18 @@ static void every_distribution_in_every_dtype_and_layout(void **state)
         }
 }
 
+static void every_distribution_where_variants_meet(void **state)
+{
+    static const int64_t widths[] = {8191, 8192, 8193, 16383, 16384, 16385};
+    (void)state;
+    for (int dtype = 0; dtype < 3; dtype++)
+        for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+            topk_jit_spec spec =
+                make_spec(TOPK_JIT_LAYOUT_PLAIN, (topk_jit_dtype)dtype, i % 2 ? 2048 : 100);
+            run_distributions(&spec, widths[i]);
+        }
+}
+
 static void every_k_from_1_to_4096_and_beyond_the_width(void **state)
 {
     static const int64_t ks[] = {1, 2, 16, 63, 64, 256, 512, 1000, 1024, 2047, 4096, 40000};
@@ -203,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_distribution_in_every_dtype_and_layout),
+        cmocka_unit_test(every_distribution_where_variants_meet),
         cmocka_unit_test(every_k_from_1_to_4096_and_beyond_the_width),
         cmocka_unit_test(sorted_in_shared_memory_and_in_place),
         cmocka_unit_test(every_shape_from_one_score_to_many),

@@ -18,7 +18,7 @@ import tally  # noqa: E402
 class Product(warm_command.WarmTest):
     def test_every_combination_is_built_once(self):
         result = self.result(
-            "--arch sm_90a,sm_90 --topk 4,4,8 --dtype float32,bfloat16",
+            "--arch sm_90a,sm_90 --topk 9004,9004,9008 --dtype float32,bfloat16",
             "--layout plain,paged --page-size 1,64",
         )
         specs = {kernel["spec"] for kernel in result["kernels"]}
@@ -30,7 +30,7 @@ class Product(warm_command.WarmTest):
 
     def test_both_operations_take_what_applies_to_them(self):
         result = self.result(
-            "--arch sm_90 --topk 4 --operation select,fast_topk --dtype float32,float64",
+            "--arch sm_90 --topk 9004 --operation select,fast_topk --dtype float32,float64",
             "--layout ragged --index-dtype int32",
         )
         specs = sorted({kernel["spec"] for kernel in result["kernels"]})
@@ -40,29 +40,29 @@ class Product(warm_command.WarmTest):
         self.assertTrue(all("index=int64" in s for s in specs if "operation=fast_topk" in s))
 
     def test_each_architecture_has_its_own_entry(self):
-        result = self.result("--arch sm_80,sm_90 --topk 4")
+        result = self.result("--arch sm_80,sm_90 --topk 9004")
         self.assertEqual({k["target"] for k in result["kernels"]}, {"sm_80", "sm_90"})
         self.assertEqual(result["summary"]["failed"], 0)
 
 
 class Run(warm_command.WarmTest):
     def test_second_run_finds_everything(self):
-        first = self.warm("--arch sm_90 --topk 4,8")
+        first = self.warm("--arch sm_90 --topk 9004,9008")
         before = self.entries()
-        second = self.warm("--arch sm_90 --topk 4,8")
+        second = self.warm("--arch sm_90 --topk 9004,9008")
         self.assertEqual((first.returncode, second.returncode), (0, 0), second.stderr)
         self.assertRegex(first.stdout, r"^compiled 2, already there 0, failed 0 in [0-9.]+ s, \d+ ")
         self.assertRegex(second.stdout, r"^compiled 0, already there 2, failed 0 in [0-9.]+ s, \d+ ")
         self.assertEqual(self.entries(), before)
 
     def test_each_kernel_has_its_progress_line(self):
-        done = self.warm("--arch sm_90 --topk 4,8")
+        done = self.warm("--arch sm_90 --topk 9004,9008")
         self.assertIn("[1/2] compiled topk_jit_", done.stderr)
         self.assertIn("[2/2] compiled topk_jit_", done.stderr)
 
     def test_terminal_has_one_line_that_is_rewritten(self):
         reader, writer = pty.openpty()
-        command = [str(warm_command.BINARY), "--arch", "sm_90", "--topk", "4,8"]
+        command = [str(warm_command.BINARY), "--arch", "sm_90", "--topk", "9004,9008"]
         command += ["--cache-dir", str(self.cache)]
         subprocess.run(command, stderr=writer, stdout=subprocess.DEVNULL, check=True)
         os.close(writer)
@@ -72,17 +72,17 @@ class Run(warm_command.WarmTest):
         self.assertNotIn("\n", text)
 
     def test_json_describes_each_kernel(self):
-        result = self.result("--arch sm_90 --topk 4")
+        result = self.result("--arch sm_90 --topk 9004")
         kernel = result["kernels"][0]
         self.assertEqual(kernel["status"], "compiled")
-        self.assertIn("topk=4", kernel["spec"])
+        self.assertIn("topk=9004", kernel["spec"])
         self.assertIsNone(kernel["error"])
         sizes = sorted(len(data) for name, data in self.entries().items() if name.endswith(".tkc"))
         self.assertEqual(sizes, sorted(k["bytes"] for k in result["kernels"]))
         self.assertEqual(result["summary"]["bytes"], sum(sizes))
 
     def test_entries_are_the_same_bytes_in_every_cache_and_with_any_builders(self):
-        product = "--arch sm_90 --topk 4,8 --dtype float32,float16"
+        product = "--arch sm_90 --topk 9004,9008 --dtype float32,float16"
         caches = [self.folder / "one", self.folder / "two"]
         for cache, jobs in zip(caches, ("1", "3")):
             done = self.warm(product, "-j", jobs, cache=cache)
@@ -91,7 +91,7 @@ class Run(warm_command.WarmTest):
         self.assertEqual(len([n for n in self.entries(caches[0]) if n.endswith(".tkc")]), 4)
 
     def test_relative_cache_directory(self):
-        done = self.warm("--arch sm_90 --topk 4", cache="below here")
+        done = self.warm("--arch sm_90 --topk 9004", cache="below here")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotEqual(self.entries(self.folder / "below here"), {})
 
@@ -102,11 +102,11 @@ class Run(warm_command.WarmTest):
             return self.folder / name
 
         one, two = templates("one"), templates("two")
-        first = self.result("--arch sm_90 --topk 4 --template-dir", [one])
-        moved = self.result("--arch sm_90 --topk 4 --template-dir", [two])
+        first = self.result("--arch sm_90 --topk 9004 --template-dir", [one])
+        moved = self.result("--arch sm_90 --topk 9004 --template-dir", [two])
         with open(two / "window.cuh", "a", encoding="utf-8") as file:
             file.write("// another content\n")
-        changed = self.result("--arch sm_90 --topk 4 --template-dir", [two])
+        changed = self.result("--arch sm_90 --topk 9004 --template-dir", [two])
         states = [r["summary"]["compiled"] for r in (first, moved, changed)]
         self.assertEqual(states, [1, 0, 1])
 
@@ -120,7 +120,7 @@ class Failures(warm_command.WarmTest):
         shutil.copytree(warm_command.TEMPLATES, broken)
         with open(broken / "window.cuh", "a", encoding="utf-8") as file:
             file.write("int broken_here = ;\n")
-        done = self.warm("--arch sm_90 --topk 4,8 --template-dir", [broken])
+        done = self.warm("--arch sm_90 --topk 9004,9008 --template-dir", [broken])
         self.assertEqual(done.returncode, 1)
         self.assertIn("failed 2", done.stdout)
         self.assertEqual(len(self.complaints(done)), 2, "the log and the kernel, once each")
@@ -131,7 +131,7 @@ class Failures(warm_command.WarmTest):
     def test_cache_below_a_file_is_one_line_that_names_it(self):
         (self.folder / "file").write_text("")
         cache = self.folder / "file" / "cache"
-        done = self.warm("--arch sm_90 --topk 4,8", cache=cache)
+        done = self.warm("--arch sm_90 --topk 9004,9008", cache=cache)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(len(self.complaints(done)), 1, done.stderr)
         self.assertIn(str(cache), done.stderr)
@@ -139,13 +139,13 @@ class Failures(warm_command.WarmTest):
 
     def test_failure_is_in_the_json(self):
         (self.folder / "file").write_text("")
-        result = self.result("--arch sm_90 --topk 4", cache=self.folder / "file" / "c", status=1)
+        result = self.result("--arch sm_90 --topk 9004", cache=self.folder / "file" / "c", status=1)
         self.assertEqual(result["summary"]["failed"], 1)
         self.assertEqual(result["kernels"][0]["status"], "failed")
         self.assertTrue(result["kernels"][0]["error"])
 
     def test_full_stdout_is_a_failure(self):
-        command = [str(warm_command.BINARY), "--arch", "sm_90", "--topk", "4"]
+        command = [str(warm_command.BINARY), "--arch", "sm_90", "--topk", "9004"]
         command += ["--cache-dir", str(self.cache)]
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)

@@ -20,7 +20,7 @@ FAKE_CUDA = pathlib.Path(sys.argv.pop(1)).resolve().parent
 class Native(warm_command.WarmTest):
     def test_each_architecture_present_is_warmed_for(self):
         result = self.result(
-            "--arch native --topk 4 --nvrtc",
+            "--arch native --topk 9004 --nvrtc",
             [FAKE_NVRTC],
             environment={"LD_LIBRARY_PATH": str(FAKE_CUDA)},
         )
@@ -28,7 +28,7 @@ class Native(warm_command.WarmTest):
 
     def test_named_architecture_that_is_also_present_is_built_once(self):
         result = self.result(
-            "--arch sm_90,native --topk 4 --nvrtc",
+            "--arch sm_90,native --topk 9004 --nvrtc",
             [FAKE_NVRTC],
             environment={"LD_LIBRARY_PATH": str(FAKE_CUDA)},
         )
@@ -37,7 +37,7 @@ class Native(warm_command.WarmTest):
     def test_no_driver_has_its_own_exit_status(self):
         (self.folder / "libcuda.so.1").write_text("")  # found first, and no library
         done = self.warm(
-            "--arch native --topk 4 --nvrtc",
+            "--arch native --topk 9004 --nvrtc",
             [FAKE_NVRTC],
             environment={"LD_LIBRARY_PATH": str(self.folder)},
         )
@@ -47,7 +47,7 @@ class Native(warm_command.WarmTest):
 
 
 class Builders(warm_command.WarmTest):
-    PRODUCT = "--arch sm_80,sm_90 --topk 1,2,3,4,5,6,7,8 --layout plain,ragged"
+    PRODUCT = "--arch sm_80,sm_90 --topk 9001,9002,9003,9004,9005,9006,9007,9008 --layout plain,ragged"
 
     def test_many_builders_build_what_one_builds(self):
         caches = [self.folder / "one", self.folder / "many"]

@@ -13,7 +13,7 @@ import tally  # noqa: E402
 
 class Refusals(warm_command.WarmTest):
     def test_no_architecture(self):
-        self.refused("--topk 4", naming=["--arch"])
+        self.refused("--topk 9004", naming=["--arch"])
 
     def test_unknown_architecture_is_named_with_the_known_ones(self):
         self.refused("--arch sm_90,sm_91x", naming=["sm_91x", "sm_75", "sm_90", "native"])
@@ -99,7 +99,7 @@ class Machine(warm_command.WarmTest):
     """What is missing on the machine, not in the command line."""
 
     def test_missing_nvrtc_is_one_line_that_names_it(self):
-        done = self.warm("--arch sm_90 --topk 4,8 --nvrtc /nonexistent/libnvrtc.so")
+        done = self.warm("--arch sm_90 --topk 9004,9008 --nvrtc /nonexistent/libnvrtc.so")
         self.assertEqual(done.returncode, 1)
         lines = [l for l in done.stderr.splitlines() if l.startswith("topk-jit-warm:")]
         self.assertEqual(len(lines), 1, done.stderr)
@@ -108,7 +108,7 @@ class Machine(warm_command.WarmTest):
         self.assertEqual(self.entries(), {})
 
     def test_missing_template_directory_is_one_line_that_names_it(self):
-        done = self.warm("--arch sm_90 --topk 4,8 --template-dir /nonexistent/templates")
+        done = self.warm("--arch sm_90 --topk 9004,9008 --template-dir /nonexistent/templates")
         self.assertEqual(done.returncode, 1)
         lines = [l for l in done.stderr.splitlines() if l.startswith("topk-jit-warm:")]
         self.assertEqual(len(lines), 1, done.stderr)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs topk-jit-warm with a cache of its own, as every test of the command does."""
+"""Runs topk-jit-warm with a cache of its own, as every test of the command does.
+
+The tests take k from 9001 on: beyond what any but the general variant serves, so that a spec is one
+kernel and counts say what they say.
+"""
 import json
 import os
 import pathlib

@@ -22,6 +22,7 @@
     X("cuMemFree_v2", release, (CUdeviceptr))                                                      \
     X("cuMemcpyHtoD_v2", upload, (CUdeviceptr, const void *, size_t))                              \
     X("cuMemcpyDtoH_v2", download, (void *, CUdeviceptr, size_t))                                  \
+    X("cuMemcpyDtoD_v2", copy, (CUdeviceptr, CUdeviceptr, size_t))                                 \
     X("cuMemsetD8_v2", fill, (CUdeviceptr, unsigned char, size_t))                                 \
     X("cuStreamBeginCapture_v2", capture_begin, (CUstream, CUstreamCaptureMode))                   \
     X("cuStreamEndCapture", capture_end, (CUstream, CUgraph *))                                    \
@@ -149,10 +150,23 @@ void tkj_gpu_download(void *host, const void *device, size_t size)
         must(cuda.download(host, (uintptr_t)device, size), "copy from the device");
 }
 
+/** Copies and fills within the device return early, and other streams do not wait for them. */
+static void finish(CUresult result, const char *what)
+{
+    must(result, what);
+    tkj_gpu_synchronize(NULL);
+}
+
+void tkj_gpu_copy(void *to, const void *from, size_t size)
+{
+    if (size > 0)
+        finish(cuda.copy((uintptr_t)to, (uintptr_t)from, size), "copy memory");
+}
+
 void tkj_gpu_fill(void *device, unsigned char byte, size_t size)
 {
     if (size > 0)
-        must(cuda.fill((uintptr_t)device, byte, size), "fill memory");
+        finish(cuda.fill((uintptr_t)device, byte, size), "fill memory");
 }
 
 void tkj_gpu_capture_begin(CUstream stream)
@@ -180,16 +194,18 @@ void tkj_gpu_graph_destroy(tkj_gpu_graph *graph)
     free(graph);
 }
 
-static int by_value(const void *a, const void *b)
+tkj_gpu_graph *tkj_gpu_capture(CUstream stream, int calls, tkj_gpu_enqueue enqueue, void *argument)
 {
-    float x = *(const float *)a;
-    float y = *(const float *)b;
-    return x < y ? -1 : x > y;
+    tkj_gpu_capture_begin(stream);
+    for (int call = 0; call < calls; call++)
+        enqueue(argument, stream);
+    return tkj_gpu_capture_end(stream);
 }
 
 static float replay_ms(tkj_gpu_graph *graph, CUstream stream, CUevent start, CUevent end)
 {
     float ms;
+    tkj_gpu_graph_launch(graph, stream); /* warms up, and covers the launch of the next */
     must(cuda.event_record(start, stream), "record an event");
     tkj_gpu_graph_launch(graph, stream);
     must(cuda.event_record(end, stream), "record an event");
@@ -198,25 +214,26 @@ static float replay_ms(tkj_gpu_graph *graph, CUstream stream, CUevent start, CUe
     return ms;
 }
 
-double tkj_gpu_time_us(CUstream stream, int repeats, int calls, void (*enqueue)(void *, CUstream),
-                       void *argument)
+tkj_spread tkj_gpu_replay_us(tkj_gpu_graph *graph, CUstream stream, int repeats, int calls)
 {
     CUevent start, end;
-    float *ms = must_allocate((size_t)repeats * sizeof *ms);
+    double *us = must_allocate((size_t)repeats * sizeof *us);
     must(cuda.event_create(&start, 0), "create an event");
     must(cuda.event_create(&end, 0), "create an event");
-    tkj_gpu_capture_begin(stream);
-    for (int call = 0; call < calls; call++)
-        enqueue(argument, stream);
-    tkj_gpu_graph *graph = tkj_gpu_capture_end(stream);
-    replay_ms(graph, stream, start, end); /* warms up */
     for (int repeat = 0; repeat < repeats; repeat++)
-        ms[repeat] = replay_ms(graph, stream, start, end);
-    qsort(ms, (size_t)repeats, sizeof *ms, by_value);
-    double median = (double)ms[repeats / 2];
-    tkj_gpu_graph_destroy(graph);
+        us[repeat] = (double)replay_ms(graph, stream, start, end) * 1000.0 / calls;
     must(cuda.event_destroy(start), "destroy an event");
     must(cuda.event_destroy(end), "destroy an event");
-    free(ms);
-    return median * 1000.0 / calls;
+    tkj_spread spread = tkj_spread_of(us, (size_t)repeats);
+    free(us);
+    return spread;
+}
+
+double tkj_gpu_time_us(CUstream stream, int repeats, int calls, tkj_gpu_enqueue enqueue,
+                       void *argument)
+{
+    tkj_gpu_graph *graph = tkj_gpu_capture(stream, calls, enqueue, argument);
+    tkj_spread spread = tkj_gpu_replay_us(graph, stream, repeats, calls);
+    tkj_gpu_graph_destroy(graph);
+    return spread.median;
 }

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <topk_jit/topk_jit.h>
 
+#include "spread.h"
+
 /** A captured, instantiated graph. */
 typedef struct tkj_gpu_graph tkj_gpu_graph;
 
@@ -31,11 +33,13 @@ CUstream tkj_gpu_stream_create(void);
 void tkj_gpu_stream_destroy(CUstream stream);
 void tkj_gpu_synchronize(CUstream stream);
 
-/** Device memory, aligned to 256 bytes; size 0 gives 256 bytes. */
+/** Device memory, aligned to 256 bytes; size 0 gives 256 bytes. What is written to it here is there
+ *  for every stream when the call returns. */
 void *tkj_gpu_allocate(size_t size);
 void tkj_gpu_free(void *memory);
 void tkj_gpu_upload(void *device, const void *host, size_t size);
 void tkj_gpu_download(void *host, const void *device, size_t size);
+void tkj_gpu_copy(void *to, const void *from, size_t size);
 void tkj_gpu_fill(void *device, unsigned char byte, size_t size);
 
 /** Captures what is enqueued on the stream between begin and end. Global mode: the strictest. */
@@ -44,9 +48,19 @@ tkj_gpu_graph *tkj_gpu_capture_end(CUstream stream);
 void tkj_gpu_graph_launch(tkj_gpu_graph *graph, CUstream stream);
 void tkj_gpu_graph_destroy(tkj_gpu_graph *graph);
 
-/** Microseconds that the GPU needs for what `enqueue` enqueues, without the time to launch it: the
- *  median of `repeats` replays of a graph of `calls` calls, divided by calls. */
-double tkj_gpu_time_us(CUstream stream, int repeats, int calls, void (*enqueue)(void *, CUstream),
+/** Enqueues one call. */
+typedef void (*tkj_gpu_enqueue)(void *argument, CUstream stream);
+
+/** A graph of `calls` calls one after the other. */
+tkj_gpu_graph *tkj_gpu_capture(CUstream stream, int calls, tkj_gpu_enqueue enqueue, void *argument);
+
+/** Microseconds that the GPU needs for a graph of `calls` calls, divided by calls, without the time
+ *  to launch it, over `repeats` replays. Each is enqueued behind another replay, which is not
+ *  measured and keeps the GPU busy until the graph has come. */
+tkj_spread tkj_gpu_replay_us(tkj_gpu_graph *graph, CUstream stream, int repeats, int calls);
+
+/** The median of tkj_gpu_replay_us for a graph of `calls` calls. */
+double tkj_gpu_time_us(CUstream stream, int repeats, int calls, tkj_gpu_enqueue enqueue,
                        void *argument);
 
 #endif /* TKJ_GPU_H */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file histogram.cuh
+ * @brief Counts of elements in bins, largest elements in bin 0, and the bin in which a rank lies.
+ */
+#ifndef TKJ_HISTOGRAM_CUH
+#define TKJ_HISTOGRAM_CUH
+
+#include "scan.cuh"
+
+#define TKJ_BIN_BITS 11
+#define TKJ_BINS (1 << TKJ_BIN_BITS)
+#define TKJ_BINS_PER_THREAD (TKJ_BINS / TKJ_THREADS)
+TKJ_STATIC_ASSERT(TKJ_BINS % TKJ_THREADS == 0, "every thread owns the same number of bins");
+
+/** Shared memory of a histogram and of a search in it. */
+typedef struct tkj_histogram {
+    tkj_u32 bins[TKJ_BINS]; /* at a multiple of 16 bytes */
+    tkj_scan_shared scan;
+    tkj_u32 bin;      /* found: the bin in which the wanted element lies */
+    tkj_count before; /* elements in the bins before it, all larger */
+    tkj_count inside; /* elements in it */
+} tkj_histogram;
+
+/** Thread t owns the t-th run of TKJ_BINS_PER_THREAD bins. */
+TKJ_DEVICE tkj_u32 tkj_own_bin(tkj_u32 j)
+{
+    return tkj_thread() * TKJ_BINS_PER_THREAD + j;
+}
+
+/** This thread's bins, four at a time: their number is a multiple of 4. */
+TKJ_DEVICE tkj_quad *tkj_own_quads(tkj_histogram *histogram)
+{
+    return (tkj_quad *)histogram->bins + tkj_thread() * (TKJ_BINS_PER_THREAD / 4);
+}
+TKJ_STATIC_ASSERT(TKJ_BINS_PER_THREAD % 4 == 0, "bins are owned by fours");
+
+/** Clears this thread's bins; a barrier must follow. */
+TKJ_DEVICE void tkj_histogram_clear(tkj_histogram *histogram)
+{
+    const tkj_quad zero = {{0, 0, 0, 0}};
+    TKJ_UNROLL
+    for (tkj_u32 q = 0; q < TKJ_BINS_PER_THREAD / 4; q++)
+        tkj_own_quads(histogram)[q] = zero;
+}
+
+/** Adds this thread's bins to its own counts; a barrier must have come before. */
+TKJ_DEVICE void tkj_histogram_collect(tkj_histogram *histogram, tkj_count own[TKJ_BINS_PER_THREAD])
+{
+    TKJ_UNROLL
+    for (tkj_u32 q = 0; q < TKJ_BINS_PER_THREAD / 4; q++) {
+        tkj_quad quad = tkj_own_quads(histogram)[q];
+        TKJ_UNROLL
+        for (tkj_u32 j = 0; j < 4; j++)
+            own[4 * q + j] += quad.words[j];
+    }
+}
+
+/**
+ * Finds the bin of the `wanted`-th largest of the counted elements, 1 <= wanted <= their number.
+ * Ends with a barrier; the result stays until the next search's first barrier.
+ */
+TKJ_DEVICE void tkj_histogram_find(tkj_histogram *histogram,
+                                   const tkj_count own[TKJ_BINS_PER_THREAD], tkj_count wanted)
+{
+    tkj_count sum = 0;
+    TKJ_UNROLL
+    for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
+        sum += own[j];
+    tkj_count before = tkj_block_exclusive_sum(sum, &histogram->scan);
+    TKJ_UNROLL
+    for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++) {
+        if (before < wanted && wanted - before <= own[j]) {
+            histogram->bin = tkj_own_bin(j);
+            histogram->before = before;
+            histogram->inside = own[j];
+        }
+        before += own[j];
+    }
+    tkj_block_barrier();
+}
+
+#endif /* TKJ_HISTOGRAM_CUH */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file value_bins.cuh
+ * @brief Bins by value: a linear map of a row's own range onto the bins of a histogram.
+ *
+ * bin = cut(offset - x * scale to [0, 1]) * (bins - 1), taken from the mantissa of a float beside
+ * 2^23, without a conversion. Both steps are multiply-adds and monotone however they round, so a
+ * larger score never lands in a later bin: whatever the range was, the map only decides how evenly
+ * bins fill, never the result.
+ */
+#ifndef TKJ_VALUE_BINS_CUH
+#define TKJ_VALUE_BINS_CUH
+
+#include "histogram.cuh"
+#include "ordered_key.cuh"
+
+#define TKJ_TWO_23 8388608.0f
+#define TKJ_TWO_23_BITS 0x4b000000u
+#define TKJ_FLOAT_MAX 3.402823466e38f
+#define TKJ_FLOAT_INFINITY tkj_float_from_bits(0x7f800000u)
+
+/** The map. Both 0: everything in bin 0. */
+typedef struct tkj_value_map {
+    float offset;
+    float scale; /* ranges per unit, negative */
+} tkj_value_map;
+
+TKJ_DEVICE bool tkj_is_finite(float x)
+{
+    return (tkj_bits_from_float(x) & 0x7fffffffu) < 0x7f800000u;
+}
+
+/** A map of [bottom, top] onto all bins; any floats, NaN too. */
+TKJ_DEVICE tkj_value_map tkj_value_map_of(float top, float bottom)
+{
+    top = fmaxf(fminf(top, TKJ_FLOAT_MAX), -TKJ_FLOAT_MAX);
+    bottom = fminf(fmaxf(bottom, -TKJ_FLOAT_MAX), TKJ_FLOAT_MAX);
+    float scale = 1.0f / (top - bottom);
+    bool usable = scale > 0.0f && tkj_is_finite(scale) && tkj_is_finite(top * scale);
+    tkj_value_map map = {usable ? top * scale : 0.0f, usable ? -scale : 0.0f};
+    return map;
+}
+
+/** The bin of a score as the bits of 2^23 + bin. NaN is in bin 0, or with TKJ_NAN_LAST the last. */
+TKJ_DEVICE tkj_u32 tkj_value_bin_bits(const tkj_value_map *map, float x)
+{
+    float place = tkj_fma_saturated(x, map->scale, map->offset);
+#if TKJ_NAN_LAST
+    place = x != x ? 1.0f : place;
+#endif
+    return tkj_bits_from_float(fmaf(place, (float)(TKJ_BINS - 1), TKJ_TWO_23));
+}
+
+#endif /* TKJ_VALUE_BINS_CUH */

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""topk-jit-bench without a GPU: explains launches, refuses wrong command lines, says what is
+missing.
+
+Usage: test_bench_usage.py TOPK_JIT_BENCH
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+import tally  # noqa: E402
+
+BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
+GPUS = "T4 A100 L4 H100-PCIe H100-SXM H200 B200 RTX-5090 GB10".split()
+
+
+class BenchTest(unittest.TestCase):
+    def bench(self, *arguments):
+        """The finished process, on a machine whose libcuda is none. A string is split at blanks."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        pathlib.Path(folder.name, "libcuda.so.1").write_text("")
+        command = [str(BINARY)]
+        for argument in arguments:
+            command += argument.split() if isinstance(argument, str) else argument
+        return subprocess.run(
+            command,
+            env={**os.environ, "LD_LIBRARY_PATH": folder.name},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def refused(self, *arguments, naming):
+        """The command ends with 2 and one line on stderr that has the words."""
+        done = self.bench(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for word in naming:
+            self.assertIn(word, done.stderr)
+
+
+class Refusals(BenchTest):
+    def test_word_that_is_none_of_a_list(self):
+        for flag, word in [
+            ("--rows", "0"),
+            ("--width", "8k"),
+            ("--length", "mixed:"),
+            ("--mode", "warm"),
+            ("--operation", "sort"),
+            ("--layout", "heap"),
+            ("--dtype", "float64"),
+            ("--topk", "-1"),
+            ("--distribution", "uniform"),
+            ("--sorted", "yes"),
+            ("--tie-break", "first"),
+            ("--page-size", "48"),
+            ("--sharing", "0"),
+            ("--row-starts", "1"),
+            ("--max-sms", "all"),
+            ("--held-sm", "2"),
+        ]:
+            self.refused(f"{flag} {word}", naming=[flag, f"'{word}'"])
+
+    def test_word_that_is_missing_in_a_list(self):
+        self.refused("--rows 1,,2", naming=["--rows", "''"])
+
+    def test_lists_that_make_no_case(self):
+        self.refused("--width 8 --length 9", naming=["length"])
+        self.refused("--operation fast_topk --width 100 --topk 101", naming=["topk"])
+
+    def test_too_few_replays_or_calls_for_a_median(self):
+        self.refused("--replays 10", naming=["--replays", "'10'"])
+        self.refused("--calls 9", naming=["--calls", "'9'"])
+        self.refused("--runs 0", naming=["--runs", "'0'"])
+
+    def test_unknown_set(self):
+        self.refused("--set all", naming=["'all'", "must", "standard", "rules"])
+
+    def test_set_with_other_shapes(self):
+        self.refused("--set must --rows 4", naming=["--set must", "--only"])
+        self.refused("--set rules --dtype float16", naming=["--set rules"])
+
+    def test_text_that_no_case_has(self):
+        self.refused(["--set", "must", "--only", "B=7 "], naming=["--only", "'B=7 '"])
+
+    def test_facts_without_explain(self):
+        self.refused("--device-facts H200", naming=["--explain"])
+
+    def test_argument_that_is_no_option(self):
+        self.refused("must", naming=["'must'"])
+
+
+class Explain(BenchTest):
+    def explain(self, *arguments):
+        done = self.bench("--explain", *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_each_known_gpu_and_each_cell_has_a_line(self):
+        text = self.explain("--set must --device-facts all")
+        for gpu in GPUS:
+            self.assertRegex(text, rf"(?m)^{gpu}: sm_\d+, \d+ SMs")
+        self.assertEqual(text.count("B=4096 L=65536 cold"), len(GPUS))
+        self.assertNotIn("not supported", text)
+
+    def test_launch_is_told_with_grid_and_threads(self):
+        line = self.explain("--rows 3 --width 9000 --topk 7 --device-facts T4").splitlines()[-1]
+        self.assertRegex(line, r"^\w+ +[1-9]\d* +\d+ +\d+  B=3 L=9000 hot k=7$")
+
+    def test_lists_go_over_a_set(self):
+        text = self.explain(
+            ["--set", "must", "--only", "B=8 "], "--dtype float32,bfloat16 --device-facts h200"
+        )
+        self.assertEqual(text.count("B=8 "), 8)
+        self.assertEqual(text.count("bfloat16"), 4)
+
+    def test_every_case_of_the_rules_has_a_launch(self):
+        text = self.explain("--set rules --device-facts H200")
+        self.assertGreater(len(text.splitlines()), 500)
+        self.assertNotIn("not supported", text)
+
+    def test_unknown_gpu(self):
+        done = self.bench("--explain --device-facts V100")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'V100'", done.stderr)
+
+
+class NoGpu(BenchTest):
+    def test_nothing_to_measure_on_has_its_own_exit_status(self):
+        done = self.bench("--rows 1")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("libcuda", done.stderr)
+
+    def test_nothing_to_explain_for(self):
+        done = self.bench("--explain")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("--device-facts", done.stderr)
+
+
+class Manual(BenchTest):
+    def test_help_names_the_flags_and_all_words(self):
+        done = self.bench("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for text in ("--set", "--quick", "--held-sm", "Exit status", "far-below", "GB10"):
+            self.assertIn(text, done.stdout)
+
+    def test_version(self):
+        self.assertRegex(self.bench("--version").stdout, r"^topk-jit-bench \d+\.\d+\.\d+\n$")
+
+
+if __name__ == "__main__":
+    tally.main()

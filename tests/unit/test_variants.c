@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "testing.h"
+
+#include <string.h>
+
+#include "ordered_key.h"
+#include "spec_sweep.h"
+#include "target.h"
+#include "template.h"
+#include "variants.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const int architectures[] = {75, 80, 86, 89, 90, 100, 103, 110, 120, 121};
+
+/* What every GPU grants a block without being asked. */
+enum { SHARED_BYTES_OF_EVERY_GPU = 48 * 1024 };
+
+static bool is_template(const char *name)
+{
+    for (size_t i = 0; i < tkj_embedded_template_count; i++)
+        if (strcmp(name, tkj_embedded_templates[i].name) == 0)
+            return true;
+    return false;
+}
+
+static void every_spec_has_one_to_eight_kernels(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < spec_sweep_count(); i++) {
+        topk_jit_spec spec = spec_sweep_at(i);
+        tkj_variant variants[TKJ_VARIANTS_MAX];
+        assert_in_range(
+            tkj_variants_enumerate(&spec, architectures[i % COUNT(architectures)], variants), 1,
+            TKJ_VARIANTS_MAX);
+    }
+}
+
+/* Bytes that a block of the architecture can ask for: programming guide, technical specifications.
+ */
+static uint32_t shared_limit(int architecture)
+{
+    if (architecture < 80)
+        return 64 * 1024;
+    return architecture >= 90 && architecture < 120 ? 227 * 1024 : 99 * 1024;
+}
+
+static void every_kernel_can_be_launched(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < spec_sweep_count(); i++) {
+        topk_jit_spec spec = spec_sweep_at(i);
+        int architecture = architectures[i % COUNT(architectures)];
+        tkj_variant variants[TKJ_VARIANTS_MAX];
+        size_t count = tkj_variants_enumerate(&spec, architecture, variants);
+        for (size_t v = 0; v < count; v++) {
+            assert_true(is_template(variants[v].template_name));
+            assert_in_range(variants[v].threads, 32, 1024);
+            assert_int_equal(variants[v].threads % 32, 0);
+            assert_true(variants[v].items > 0);
+            assert_in_range(variants[v].blocks_per_sm, 1, 32);
+            assert_in_range(variants[v].shared_bytes, 1, shared_limit(architecture));
+            assert_true(variants[v].sort_capacity <= spec.topk);
+            for (size_t other = 0; other < v; other++) /* names tell the kernels apart */
+                assert_string_not_equal(variants[v].name, variants[other].name);
+        }
+    }
+}
+
+static void list_depends_on_spec_and_architecture_alone(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < spec_sweep_count(); i += 5) {
+        topk_jit_spec spec = spec_sweep_at(i);
+        tkj_variant first[TKJ_VARIANTS_MAX], second[TKJ_VARIANTS_MAX];
+        memset(first, 0, sizeof first);
+        memset(second, 0, sizeof second);
+        size_t count = tkj_variants_enumerate(&spec, 90, first);
+        assert_int_equal(tkj_variants_enumerate(&spec, 90, second), count);
+        assert_memory_equal(first, second, sizeof first);
+    }
+}
+
+/* The variant that serves every call on every GPU. */
+static tkj_variant general_variant(const topk_jit_spec *spec, int architecture)
+{
+    tkj_variant variants[TKJ_VARIANTS_MAX];
+    size_t count = tkj_variants_enumerate(spec, architecture, variants);
+    for (size_t v = 0; v < count; v++)
+        if (strcmp(variants[v].name, "general") == 0)
+            return variants[v];
+    fail_msg("there is no general variant");
+    return variants[0];
+}
+
+static void general_kernel_runs_on_every_gpu(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < spec_sweep_count(); i++) {
+        topk_jit_spec spec = spec_sweep_at(i);
+        tkj_variant general = general_variant(&spec, 75);
+        assert_in_range(general.shared_bytes, 1, SHARED_BYTES_OF_EVERY_GPU);
+        assert_int_equal(2048 % general.threads, 0); /* each thread owns bins of a digit */
+    }
+}
+
+static void slots_are_sorted_in_shared_memory_as_long_as_they_fit(void **state)
+{
+    (void)state;
+    static const struct {
+        topk_jit_operation operation;
+        topk_jit_dtype dtype, index_dtype;
+        uint32_t most; /* slots that fit: keys of 4 or 8 bytes, indices of 4 or 8 */
+    } cases[] = {
+        {TOPK_JIT_OPERATION_SELECT, TOPK_JIT_FLOAT32, TOPK_JIT_INT32, 6144},
+        {TOPK_JIT_OPERATION_SELECT, TOPK_JIT_FLOAT16, TOPK_JIT_INT32, 6144},
+        {TOPK_JIT_OPERATION_SELECT, TOPK_JIT_BFLOAT16, TOPK_JIT_INT64, 4096},
+        {TOPK_JIT_OPERATION_SELECT, TOPK_JIT_FLOAT32, TOPK_JIT_INT64, 4096},
+        {TOPK_JIT_OPERATION_FAST_TOPK, TOPK_JIT_INT32, TOPK_JIT_INT64, 4096},
+        {TOPK_JIT_OPERATION_FAST_TOPK, TOPK_JIT_FLOAT64, TOPK_JIT_INT64, 3072},
+        {TOPK_JIT_OPERATION_FAST_TOPK, TOPK_JIT_INT64, TOPK_JIT_INT64, 3072},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+        spec.operation = cases[i].operation;
+        spec.sorted = spec.operation == TOPK_JIT_OPERATION_SELECT;
+        spec.dtype = cases[i].dtype;
+        spec.index_dtype = cases[i].index_dtype;
+        spec.topk = cases[i].most;
+        assert_int_equal(general_variant(&spec, 90).sort_capacity, cases[i].most);
+        assert_int_equal(general_variant(&spec, 90).shared_bytes, SHARED_BYTES_OF_EVERY_GPU);
+        spec.topk = cases[i].most - 1; /* odd: indices start at a multiple of 8 all the same */
+        assert_int_equal(general_variant(&spec, 90).sort_capacity, cases[i].most - 1);
+        assert_true(general_variant(&spec, 90).shared_bytes <= SHARED_BYTES_OF_EVERY_GPU);
+        spec.topk = (int64_t)cases[i].most + 1;
+        assert_int_equal(general_variant(&spec, 90).sort_capacity, 0);
+        spec.topk = (INT64_C(1) << 32) + 1; /* not 1 in 32 bits */
+        assert_int_equal(general_variant(&spec, 90).sort_capacity, 0);
+    }
+}
+
+static void unsorted_slots_need_no_sort(void **state)
+{
+    (void)state;
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    assert_int_equal(general_variant(&spec, 90).sort_capacity, 0);
+    uint32_t unsorted = general_variant(&spec, 90).shared_bytes;
+    spec.topk = 1;
+    spec.sorted = 1;
+    assert_int_equal(general_variant(&spec, 90).sort_capacity, 1);
+    assert_int_equal(general_variant(&spec, 90).shared_bytes, unsorted);
+}
+
+/* A GPU that is small, large, or that the driver knows nothing about. */
+static tkj_device_facts facts_of(size_t i)
+{
+    static const int sms[] = {0, 1, 16, 108, 132, 148, 100000};
+    static const int shared[] = {0, 49152, 65536, 101376, 232448};
+    static const int l2[] = {0, 4 << 20, 50 << 20, INT32_MAX};
+    const int architecture = architectures[i % COUNT(architectures)];
+    return (tkj_device_facts){
+        .compute_major = architecture / 10,
+        .compute_minor = architecture % 10,
+        .sm_count = sms[i % COUNT(sms)],
+        .shared_per_block = shared[i % COUNT(shared)],
+        .l2_bytes = l2[i % COUNT(l2)],
+        .clusters = i % 2 == 0,
+    };
+}
+
+static int64_t any_size(size_t i)
+{
+    static const int64_t sizes[] = {0,
+                                    1,
+                                    2,
+                                    7,
+                                    32,
+                                    148,
+                                    511,
+                                    2047,
+                                    2048,
+                                    2049,
+                                    4096,
+                                    8192,
+                                    32768,
+                                    65537,
+                                    131072,
+                                    200000,
+                                    1 << 20,
+                                    INT32_MAX,
+                                    INT64_C(1) << 40};
+    return sizes[i % COUNT(sizes)];
+}
+
+/* A variant of limited capacity holds a row with all that precedes it up to a 16-byte boundary. */
+static bool holds(const tkj_variant *variant, const topk_jit_spec *spec,
+                  const tkj_call_shape *shape)
+{
+    int64_t group = 16 / (int64_t)tkj_dtype_size(spec->dtype);
+    int64_t before = shape->aligned ? 0 : group - 1;
+    return variant->capacity == 0 || shape->width + before <= variant->capacity;
+}
+
+static void chosen_variant_is_in_the_list_and_holds_the_row(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 200000; i++) {
+        topk_jit_spec spec = spec_sweep_at(i * 31 % spec_sweep_count());
+        tkj_device_facts facts = facts_of(i);
+        tkj_variant variants[TKJ_VARIANTS_MAX];
+        tkj_call_shape shape = {.rows = any_size(i / 20),
+                                .width = any_size(i),
+                                .max_sms = (int32_t)(i % 3 * (i % 200)),
+                                .aligned = i / 7 % 2 == 0};
+        int known = tkj_target_known_below(facts.compute_major, facts.compute_minor);
+        size_t count = tkj_variants_enumerate(&spec, known, variants);
+        size_t chosen = tkj_variants_choose(&spec, variants, count, &shape, &facts);
+        assert_true(chosen < count);
+        assert_true(holds(&variants[chosen], &spec, &shape));
+    }
+}
+
+/* Around the capacity of each variant, aligned or not. */
+static void rows_at_the_capacity_of_a_variant_fit_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < spec_sweep_count(); i += 11) {
+        topk_jit_spec spec = spec_sweep_at(i);
+        tkj_device_facts facts = facts_of(i);
+        tkj_variant variants[TKJ_VARIANTS_MAX];
+        size_t count = tkj_variants_enumerate(&spec, 90, variants);
+        for (size_t v = 0; v < count; v++)
+            for (int64_t near = -8; near <= 1; near++) {
+                int64_t width = variants[v].capacity + near;
+                tkj_call_shape shape = {
+                    .rows = 100, .width = width > 0 ? width : 0, .aligned = v % 2 == 0};
+                size_t chosen = tkj_variants_choose(&spec, variants, count, &shape, &facts);
+                assert_true(chosen < count);
+                assert_true(holds(&variants[chosen], &spec, &shape));
+            }
+    }
+}
+
+static uint32_t grid_of(const tkj_variant *variant, int64_t rows, int32_t max_sms)
+{
+    return tkj_variants_grid(variant,
+                             &(tkj_call_shape){.rows = rows, .width = 100, .max_sms = max_sms});
+}
+
+static void grid_is_within_the_rows_the_bound_and_the_hardware(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {0,
+                                   1,
+                                   2,
+                                   131,
+                                   132,
+                                   133,
+                                   65535,
+                                   65536,
+                                   INT32_MAX,
+                                   INT64_C(1) << 31,
+                                   INT64_C(1) << 32,
+                                   INT64_C(1) << 40};
+    static const int32_t bounds[] = {0, 1, 7, 132, INT32_MAX};
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    tkj_variant general = general_variant(&spec, 90);
+    for (size_t r = 0; r < COUNT(rows); r++)
+        for (size_t b = 0; b < COUNT(bounds); b++) {
+            uint32_t grid = grid_of(&general, rows[r], bounds[b]);
+            assert_true(grid <= INT32_MAX);
+            assert_true(grid <= rows[r]);
+            assert_true(bounds[b] == 0 || grid <= (uint32_t)bounds[b]);
+            assert_int_equal(grid > 0, rows[r] > 0);
+        }
+    assert_int_equal(grid_of(&general, 500, 0), 500);
+    assert_int_equal(grid_of(&general, 500, 20), 20);
+    assert_int_equal(grid_of(&general, (INT64_C(1) << 32) + 1, 0), INT32_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_spec_has_one_to_eight_kernels),
+        cmocka_unit_test(every_kernel_can_be_launched),
+        cmocka_unit_test(list_depends_on_spec_and_architecture_alone),
+        cmocka_unit_test(general_kernel_runs_on_every_gpu),
+        cmocka_unit_test(slots_are_sorted_in_shared_memory_as_long_as_they_fit),
+        cmocka_unit_test(unsorted_slots_need_no_sort),
+        cmocka_unit_test(chosen_variant_is_in_the_list_and_holds_the_row),
+        cmocka_unit_test(rows_at_the_capacity_of_a_variant_fit_it),
+        cmocka_unit_test(grid_is_within_the_rows_the_bound_and_the_hardware),
+    };
+    return cmocka_run_group_tests_name("variants", tests, NULL, NULL);
+}

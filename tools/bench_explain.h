@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file bench_explain.h @brief Which kernel a case launches. */
+#ifndef TKJ_BENCH_EXPLAIN_H
+#define TKJ_BENCH_EXPLAIN_H
+
+#include "bench_plan.h"
+#include "device.h"
+#include "variants.h"
+
+/** What a call launches. */
+typedef struct bench_launch {
+    tkj_variant variant;
+    size_t variant_count; /* of the spec on this GPU */
+    uint32_t grid;
+} bench_launch;
+
+/** The launch of a case on a GPU of these facts. @return false if nothing runs there */
+bool bench_explain(const bench_case *what, const tkj_device_facts *facts, bench_launch *out);
+
+/** Prints a table of every cell's launch. @param name  the GPU's */
+void bench_explain_print(const bench_plan *plan, const char *name, const tkj_device_facts *facts);
+
+#endif /* TKJ_BENCH_EXPLAIN_H */
