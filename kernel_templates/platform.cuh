@@ -10,7 +10,6 @@
 #include "params.h"
 
 #define TKJ_DEVICE static __device__ __forceinline__
-#define TKJ_OUT_OF_LINE static __device__ __noinline__
 #define TKJ_UNROLL _Pragma("unroll")
 #define TKJ_NO_UNROLL _Pragma("unroll 1")
 #define TKJ_WARP 32

@@ -15,6 +15,11 @@
 #include "ordered_key.cuh"
 #include "slots.cuh"
 
+/* Groups of 32 elements that a warp collects a tile. */
+#ifndef TKJ_COLLECTED
+#define TKJ_COLLECTED TKJ_ITEMS
+#endif
+
 /* Elements counted before the 32-bit bins are emptied: they cannot overflow. */
 #define TKJ_SEGMENT ((tkj_i64)1 << 31)
 
@@ -85,7 +90,7 @@ TKJ_DEVICE tkj_count tkj_taken_of_equal(const tkj_threshold *threshold, tkj_coun
 /**
  * Writes the positions of all elements above the threshold and of the wanted ones that equal it
  * into slots 0 .. k-1, in ascending position. The order follows from prefix sums alone, so it is
- * the same in every run. A warp takes TKJ_ITEMS consecutive groups of 32 elements a tile.
+ * the same in every run. A warp takes TKJ_COLLECTED consecutive groups of 32 elements a tile.
  */
 TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_threshold *threshold,
                             tkj_count k, const tkj_slots *slots, tkj_scan_shared *scan)
@@ -93,13 +98,13 @@ TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_t
     tkj_count above_before = 0; /* elements above the threshold in the tiles before this one */
     tkj_count equal_before = 0;
     tkj_u32 lower_lanes = (1u << tkj_lane()) - 1;
-    for (tkj_i64 tile = 0; tile < n; tile += TKJ_THREADS * TKJ_ITEMS) {
-        tkj_i64 first = tile + (tkj_i64)tkj_warp() * TKJ_WARP * TKJ_ITEMS + tkj_lane();
-        tkj_u32 above[TKJ_ITEMS]; /* one bit a lane */
-        tkj_u32 equal[TKJ_ITEMS];
+    for (tkj_i64 tile = 0; tile < n; tile += TKJ_THREADS * TKJ_COLLECTED) {
+        tkj_i64 first = tile + (tkj_i64)tkj_warp() * TKJ_WARP * TKJ_COLLECTED + tkj_lane();
+        tkj_u32 above[TKJ_COLLECTED]; /* one bit a lane */
+        tkj_u32 equal[TKJ_COLLECTED];
         tkj_u32 counts = 0; /* above in the low half, equal in the high half */
         TKJ_UNROLL
-        for (tkj_u32 j = 0; j < TKJ_ITEMS; j++) {
+        for (tkj_u32 j = 0; j < TKJ_COLLECTED; j++) {
             tkj_i64 i = first + j * TKJ_WARP;
             bool inside = i < n;
             tkj_key key = inside ? tkj_key_at(elements, i) : 0;
@@ -112,7 +117,7 @@ TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_t
         tkj_count above_rank = above_before + (lower & 0xffffu);
         tkj_count equal_rank = equal_before + (lower >> 16);
         TKJ_UNROLL
-        for (tkj_u32 j = 0; j < TKJ_ITEMS; j++) {
+        for (tkj_u32 j = 0; j < TKJ_COLLECTED; j++) {
             tkj_count a = above_rank + tkj_count_bits(above[j] & lower_lanes);
             tkj_count e = equal_rank + tkj_count_bits(equal[j] & lower_lanes);
             tkj_count taken = tkj_taken_of_equal(threshold, e);
@@ -130,6 +135,6 @@ TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_t
             break;
     }
 }
-TKJ_STATIC_ASSERT(TKJ_THREADS *TKJ_ITEMS < 65536, "a tile's counts fit 16 bits");
+TKJ_STATIC_ASSERT(TKJ_THREADS *TKJ_COLLECTED < 65536, "a tile's counts fit 16 bits");
 
 #endif /* TKJ_RADIX_CUH */

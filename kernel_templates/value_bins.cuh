@@ -41,14 +41,21 @@ TKJ_DEVICE tkj_value_map tkj_value_map_of(float top, float bottom)
     return map;
 }
 
-/** The bin of a score as the bits of 2^23 + bin. NaN is in bin 0, or with TKJ_NAN_LAST the last. */
-TKJ_DEVICE tkj_u32 tkj_value_bin_bits(const tkj_value_map *map, float x)
+/** Place of a score in the range: 0 at the top or above, 1 at the bottom or below. NaN is at 0, or
+ *  with TKJ_NAN_LAST at 1. */
+TKJ_DEVICE float tkj_value_place(const tkj_value_map *map, float x)
 {
     float place = tkj_fma_saturated(x, map->scale, map->offset);
 #if TKJ_NAN_LAST
     place = x != x ? 1.0f : place;
 #endif
-    return tkj_bits_from_float(fmaf(place, (float)(TKJ_BINS - 1), TKJ_TWO_23));
+    return place;
+}
+
+/** The bin of a score as the bits of 2^23 + bin. */
+TKJ_DEVICE tkj_u32 tkj_value_bin_bits(const tkj_value_map *map, float x)
+{
+    return tkj_bits_from_float(fmaf(tkj_value_place(map, x), (float)(TKJ_BINS - 1), TKJ_TWO_23));
 }
 
 #endif /* TKJ_VALUE_BINS_CUH */

@@ -40,9 +40,12 @@ TKJ_DEVICE void tkj_check(const tkj_select_params *p, bool bad, tkj_u32 slot)
 #endif
 }
 
-/** A check that all threads of the block make of one row: counted once. */
+/** A check that all threads make of one row, of a whole cluster's blocks too: counted once. */
 TKJ_DEVICE void tkj_check_row(const tkj_select_params *p, bool bad, tkj_u32 slot)
 {
+#if TKJ_CLUSTERS
+    bad = bad && tkj_cluster_rank() == 0;
+#endif
     tkj_check(p, bad && tkj_thread() == 0, slot);
 }
 

@@ -113,11 +113,13 @@ static topk_jit_status launch(topk_jit_context *context, const topk_jit_spec *sp
     size_t v =
         tkj_variants_choose(spec, prepared->variants, prepared->count, shape, &prepared->facts);
     const tkj_variant *variant = &prepared->variants[v];
+    uint32_t cluster = tkj_variants_cluster(variant, shape, &prepared->facts);
     const tkj_launch shape_of_launch = {
         .kernel = prepared->kernels[v].kernel,
-        .grid = tkj_variants_grid(variant, shape),
+        .grid = tkj_variants_grid(shape, cluster),
         .threads = variant->threads,
         .shared_bytes = variant->shared_bytes,
+        .cluster = cluster,
         .pdl = pdl && prepared->facts.compute_major >= 9,
     };
     return tkj_driver_launch(&shape_of_launch, params, stream);

@@ -29,6 +29,7 @@ typedef struct tkj_launch {
     uint32_t grid;
     uint32_t threads;
     uint32_t shared_bytes;
+    uint32_t cluster; /* blocks of a cluster; 0 or 1 = no clusters */
     bool pdl;
 } tkj_launch;
 

@@ -156,13 +156,28 @@ void tkj_driver_unload(tkj_kernel *kernel)
 
 /* ---- launching ---- */
 
+/** The attributes of a launch. @return how many */
+static unsigned launch_attributes(const tkj_launch *launch, CUlaunchAttribute out[2])
+{
+    unsigned count = 0;
+    if (launch->pdl)
+        out[count++] = (CUlaunchAttribute){
+            .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            .value.programmaticStreamSerializationAllowed = 1,
+        };
+    if (launch->cluster > 1)
+        out[count++] = (CUlaunchAttribute){
+            .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            .value.clusterDim = {.x = launch->cluster, .y = 1, .z = 1},
+        };
+    return count;
+}
+
 topk_jit_status tkj_driver_launch(const tkj_launch *launch, const void *params, CUstream stream)
 {
     const struct tkj_driver *cuda = tkj_driver_opened();
-    CUlaunchAttribute overlap = {
-        .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-        .value.programmaticStreamSerializationAllowed = 1,
-    };
+    CUlaunchAttribute attributes[2];
+    const unsigned count = launch_attributes(launch, attributes);
     const CUlaunchConfig config = {
         .gridDimX = launch->grid,
         .gridDimY = 1,
@@ -172,8 +187,8 @@ topk_jit_status tkj_driver_launch(const tkj_launch *launch, const void *params, 
         .blockDimZ = 1,
         .sharedMemBytes = launch->shared_bytes,
         .hStream = stream,
-        .attrs = launch->pdl ? &overlap : NULL,
-        .numAttrs = launch->pdl ? 1 : 0,
+        .attrs = count > 0 ? attributes : NULL,
+        .numAttrs = count,
     };
     void *arguments[] = {(void *)params};
     CUresult result = cuda->cuLaunchKernelEx_(&config, launch->kernel, arguments, NULL);

@@ -67,6 +67,7 @@ void tkj_prelude(const topk_jit_spec *spec, const tkj_variant *variant, char tex
              "#define TKJ_THREADS %" PRIu32 "\n"
              "#define TKJ_ITEMS %" PRIu32 "\n"
              "#define TKJ_BLOCKS_PER_SM %" PRIu32 "\n"
+             "#define TKJ_CLUSTERS %d\n"
              "#define TKJ_SORT_CAPACITY %" PRIu32 "\n"
              "#define TKJ_SHARED_BYTES %" PRIu32 "\n"
              "#include \"%s\"\n",
@@ -74,5 +75,6 @@ void tkj_prelude(const topk_jit_spec *spec, const tkj_variant *variant, char tex
              spec->index_dtype == TOPK_JIT_INT64 ? 64 : 32, layout_constant(spec->layout),
              page_shift(spec), spec->sorted, spec->tie_break == TOPK_JIT_TIE_BREAK_LARGEST,
              spec->nan_last, spec->check, variant->threads, variant->items, variant->blocks_per_sm,
-             variant->sort_capacity, variant->shared_bytes, variant->template_name);
+             variant->clusters, variant->sort_capacity, variant->shared_bytes,
+             variant->template_name);
 }

@@ -87,13 +87,12 @@ static const registers_shape registers_shapes[] = {
     {"registers_512x32", 512, 32, 2, true},
 };
 
-/** tkj_registers_shared. */
-static uint32_t registers_bytes(const topk_jit_spec *spec, const registers_shape *shape)
+/** tkj_held_shared. */
+static uint32_t held_bytes(const topk_jit_spec *spec, const registers_shape *shape)
 {
     uint32_t capacity = shape->threads * shape->items;
     uint32_t selected = 2u * (spec->topk < capacity ? (uint32_t)spec->topk : capacity);
-    uint32_t phase =
-        LARGER(LARGER(selected, sort_bytes(spec)), histogram_bytes(spec, shape->threads));
+    uint32_t phase = LARGER(selected, histogram_bytes(spec, shape->threads));
     uint32_t group = 16u / (uint32_t)tkj_dtype_size(spec->dtype);
     uint32_t bitmaps = 2u * (capacity / group);
     uint32_t candidates = 256u * 8u;
@@ -117,15 +116,32 @@ static tkj_variant registers_variant(const topk_jit_spec *spec, const registers_
         .items = shape->items,
         .blocks_per_sm = is_heavy(spec) ? (shape->blocks_per_sm + 1) / 2 : shape->blocks_per_sm,
         .sort_capacity = sort_capacity(spec),
-        .shared_bytes = registers_bytes(spec, shape),
+        .shared_bytes = LARGER(held_bytes(spec, shape), sort_bytes(spec)),
         .capacity = (int64_t)shape->threads * shape->items,
     };
+}
+
+/* The largest k of which a sample lets few enough others survive beside it (LIST). */
+#define STREAM_TOPK_MAX 4096
+
+/** select_stream.cu: four groups of 16 bytes a thread, so that 8192 scores are held. */
+static tkj_variant stream_variant(const topk_jit_spec *spec, int architecture)
+{
+    bool wide = spec->dtype == TOPK_JIT_FLOAT32;
+    const registers_shape shape = {"stream", wide ? 512 : 256, wide ? 16 : 32, wide ? 2 : 3, true};
+    tkj_variant variant = registers_variant(spec, &shape);
+    uint32_t list = (uint32_t)variant.capacity * (4u + (uint32_t)tkj_dtype_size(spec->dtype));
+    variant.template_name = "select_stream.cu";
+    uint32_t counts = 2u * 4u * (shape.threads / 32u) + 32u;
+    variant.shared_bytes = LARGER(held_bytes(spec, &shape) + list + counts, sort_bytes(spec));
+    variant.clusters = architecture >= 90;
+    variant.capacity = INT32_MAX - 4096; /* columns and turns are counted in 32 bits */
+    return variant;
 }
 
 size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
                               tkj_variant out[TKJ_VARIANTS_MAX])
 {
-    (void)architecture; /* every variant so far serves every architecture from sm_75 on */
     size_t count = 0;
     out[count++] = general_variant(spec);
     if (spec->operation != TOPK_JIT_OPERATION_SELECT || spec->topk > REGISTERS_TOPK_MAX)
@@ -133,6 +149,8 @@ size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
     for (size_t i = 0; i < sizeof registers_shapes / sizeof registers_shapes[0]; i++)
         if (registers_shapes[i].narrow || spec->dtype == TOPK_JIT_FLOAT32)
             out[count++] = registers_variant(spec, &registers_shapes[i]);
+    if (spec->topk <= STREAM_TOPK_MAX && architecture >= 80) /* 7.5 has 64 KiB a block */
+        out[count++] = stream_variant(spec, architecture);
     return count;
 }
 
@@ -162,10 +180,29 @@ size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variant
     return best;
 }
 
-uint32_t tkj_variants_grid(const tkj_variant *variant, const tkj_call_shape *shape)
+/* Fewer scores a block than this are not worth another block. */
+#define CLUSTER_SHARE 4096
+
+/* The largest size that every GPU with clusters grants. */
+#define CLUSTER_MAX 8u
+
+uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *shape,
+                              const tkj_device_facts *facts)
 {
-    (void)variant;
-    /* A block takes rows in turn, so a grid of max_sms blocks occupies at most as many SMs. */
-    int64_t limit = shape->max_sms > 0 ? shape->max_sms : INT32_MAX;
-    return (uint32_t)(shape->rows < limit ? shape->rows : limit);
+    uint32_t size = 1;
+    int64_t sms =
+        shape->max_sms > 0 && shape->max_sms < facts->sm_count ? shape->max_sms : facts->sm_count;
+    if (!variant->clusters || !facts->clusters)
+        return 1;
+    while (size < CLUSTER_MAX && shape->rows <= sms / (2 * size) &&
+           shape->width >= 2 * (int64_t)size * CLUSTER_SHARE)
+        size *= 2;
+    return size;
+}
+
+uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster)
+{
+    /* A cluster takes rows in turn, so a grid of max_sms blocks occupies at most as many SMs. */
+    int64_t limit = (shape->max_sms > 0 ? shape->max_sms : INT32_MAX) / (int64_t)cluster;
+    return (uint32_t)(shape->rows < limit ? shape->rows : limit) * cluster;
 }

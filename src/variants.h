@@ -27,6 +27,7 @@ typedef struct tkj_variant {
     uint32_t blocks_per_sm;    /* that registers and shared memory leave room for, at least */
     uint32_t sort_capacity;    /* slots sorted in shared memory, 0 = sorted in place */
     uint32_t shared_bytes;     /* dynamic shared memory */
+    bool clusters;             /* launched as clusters of blocks */
     int64_t capacity;          /* longest row, in elements from a 16-byte boundary; 0 = any */
 } tkj_variant;
 
@@ -46,7 +47,11 @@ typedef struct tkj_call_shape {
 size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,
                            const tkj_call_shape *shape, const tkj_device_facts *facts);
 
-/** Blocks to launch for a call. */
-uint32_t tkj_variants_grid(const tkj_variant *variant, const tkj_call_shape *shape);
+/** Blocks of a cluster for a call; 1 = no cluster. */
+uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *shape,
+                              const tkj_device_facts *facts);
+
+/** Blocks to launch for a call: whole clusters of this size. */
+uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster);
 
 #endif /* TKJ_VARIANTS_H */

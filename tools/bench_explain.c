@@ -50,7 +50,8 @@ bool bench_explain(const bench_case *what, const tkj_device_facts *facts, bench_
     const size_t count = tkj_variants_enumerate(&spec, architecture, variants);
     out->variant = variants[tkj_variants_choose(&spec, variants, count, &shape, facts)];
     out->variant_count = count;
-    out->grid = tkj_variants_grid(&out->variant, &shape);
+    out->cluster = tkj_variants_cluster(&out->variant, &shape, facts);
+    out->grid = tkj_variants_grid(&shape, out->cluster);
     return true;
 }
 

@@ -11,6 +11,7 @@
 typedef struct bench_launch {
     tkj_variant variant;
     size_t variant_count; /* of the spec on this GPU */
+    uint32_t cluster;
     uint32_t grid;
 } bench_launch;
 

@@ -4,8 +4,8 @@
  * @brief Which memory a launch may touch, and who touched it last.
  *
  * A shadow remembers, for each piece of 4 bytes (of 1, once something smaller was accessed), the
- * last write and the reads and atomic accesses since. Two accesses race if at least one writes, at least one is not
- * atomic, and nothing orders the second after the first.
+ * last write and the reads and atomic accesses since. Two accesses race if at least one writes, at
+ * least one is not atomic, and nothing orders the second after the first.
  */
 #ifndef TKJ_SIMT_ACCESSES_H
 #define TKJ_SIMT_ACCESSES_H
@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "vector_clock.h"
 #include "simt.h"
+#include "vector_clock.h"
 
 namespace simt
 {
@@ -34,9 +34,9 @@ struct accessor {
     uint32_t cluster;
     uint32_t actor;
     uint32_t epoch;
-    const thread *self; /* the thread, or the issuer */
+    const thread *self;        /* the thread, or the issuer */
     const vector_clock *known; /* nullptr = a thread */
-    bool fenced;        /* the issuer had made all writes that it knew of visible to it */
+    bool fenced;               /* the issuer had made all writes that it knew of visible to it */
     place pc;
 };
 
@@ -94,7 +94,7 @@ class shadow
 struct region {
     tkj_simt_region given = {};
     uintptr_t begin = 0;
-    size_t extent = 0; /* from the first byte to the last */
+    size_t extent = 0;         /* from the first byte to the last */
     std::vector<shadow> races; /* one if it is writable */
 };
 

@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <deque>
 #include <sys/mman.h>
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) || defined(TKJ_SIMT_UCONTEXT)
+#define TKJ_SIMT_SWITCH_BY_UCONTEXT
 #include <ucontext.h>
 #endif
 
@@ -92,7 +93,7 @@ void tkj_simt_first_entry()
     abort(); /* a fiber ends by a last switch */
 }
 
-#if defined(__x86_64__)
+#ifndef TKJ_SIMT_SWITCH_BY_UCONTEXT
 /* Saves what a call must preserve; the rest of the state is dead at a call. */
 asm(".text\n"
     ".globl tkj_simt_switch\n"

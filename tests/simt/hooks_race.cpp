@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a compiler calls for every access under -fsanitize=thread, in place of libtsan. */
 #include <cstdint>
-#include <cstring>
 
 #include "machine.h"
 
@@ -78,20 +77,6 @@ void __tsan_write_range(void *address, size_t bytes)
 {
     if (bytes > 0)
         observe(address, bytes, access::write, __builtin_return_address(0), false);
-}
-
-/* clang's names for what the compiler makes of assignments of structs. */
-void *__tsan_memcpy(void *to, const void *from, size_t bytes)
-{
-    __tsan_read_range(const_cast<void *>(from), bytes);
-    __tsan_write_range(to, bytes);
-    return memcpy(to, from, bytes);
-}
-
-void *__tsan_memset(void *to, int value, size_t bytes)
-{
-    __tsan_write_range(to, bytes);
-    return memset(to, value, bytes);
 }
 
 } /* extern "C" */

@@ -62,7 +62,8 @@ static void note_report(const char *report)
 void simt::silence_sanitizers(bool silent)
 {
     static int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    __sanitizer_set_report_fd(reinterpret_cast<void *>(static_cast<intptr_t>(silent ? nowhere : 2)));
+    __sanitizer_set_report_fd(
+        reinterpret_cast<void *>(static_cast<intptr_t>(silent ? nowhere : 2)));
 }
 
 __attribute__((constructor)) static void listen()

@@ -4,8 +4,8 @@
  * @brief The executor's model of one launch: threads, warps, blocks, clusters, and who runs next.
  *
  * One launch at a time, in `running`. Threads are fibers that run until they wait; every choice
- * comes from the seed. What a thread knows of the others (vector_clock.h) is kept here, what was accessed
- * in accesses.h.
+ * comes from the seed. What a thread knows of the others (vector_clock.h) is kept here, what was
+ * accessed in accesses.h.
  */
 #ifndef TKJ_SIMT_MACHINE_H
 #define TKJ_SIMT_MACHINE_H
@@ -15,10 +15,10 @@
 #include <memory>
 #include <vector>
 
-#include "vector_clock.h"
-#include "fiber.h"
 #include "accesses.h"
+#include "fiber.h"
 #include "simt_device.h"
+#include "vector_clock.h"
 
 namespace simt
 {
@@ -37,9 +37,9 @@ struct thread {
     warp *group = nullptr;
     uint32_t index = 0; /* in the block */
     uint32_t lane = 0;
-    uint32_t actor = 0; /* in the clocks of the cluster */
-    uint32_t epoch = 1; /* rises when others may learn what it did so far */
-    vector_clock_ptr extra;    /* what it knows beyond its block and warp */
+    uint32_t actor = 0;     /* in the clocks of the cluster */
+    uint32_t epoch = 1;     /* rises when others may learn what it did so far */
+    vector_clock_ptr extra; /* what it knows beyond its block and warp */
 
     const char *doing = nullptr; /* what it waits for; nullptr = it runs or is ready */
     tkj_simt_site where = {nullptr, 0};
@@ -54,11 +54,11 @@ struct thread {
     uint32_t operand = 0;
     uint64_t result = 0;
 
-    uint32_t bulk_actor = 0;             /* of its copies out of shared memory; 0 = none yet */
-    std::vector<uint32_t> bulk_pending;  /* copies that are not complete, by group */
-    uint32_t bulk_group = 0;             /* the one that is open */
-    uint32_t bulk_most = 0;              /* groups that its wait allows to be pending */
-    uint32_t bulk_waited = 0;            /* groups that it has waited for */
+    uint32_t bulk_actor = 0;            /* of its copies out of shared memory; 0 = none yet */
+    std::vector<uint32_t> bulk_pending; /* copies that are not complete, by group */
+    uint32_t bulk_group = 0;            /* the one that is open */
+    uint32_t bulk_most = 0;             /* groups that its wait allows to be pending */
+    uint32_t bulk_waited = 0;           /* groups that it has waited for */
 };
 
 /** 32 threads, and the operation in which they meet. */
@@ -87,12 +87,12 @@ struct mbarrier {
     uint32_t pending = 0;      /* arrivals of this phase */
     int64_t pending_bytes = 0; /* expected less delivered */
     uint32_t phase = 0;
-    uint32_t in_flight = 0;    /* async operations that will complete on it */
+    uint32_t in_flight = 0;  /* async operations that will complete on it */
     uint32_t init_actor = 0; /* the thread that initialised it, and when */
     uint32_t init_epoch = 0;
-    bool fenced = false; /* its initialisation is visible to other proxies and blocks */
-    vector_clock published;     /* by arrivals of this phase */
-    vector_clock_ptr done;      /* by the last complete phase */
+    bool fenced = false;    /* its initialisation is visible to other proxies and blocks */
+    vector_clock published; /* by arrivals of this phase */
+    vector_clock_ptr done;  /* by the last complete phase */
     std::vector<std::pair<thread *, uint32_t>> waiting; /* with the parity */
 };
 
@@ -134,7 +134,7 @@ struct async_op {
     const unsigned char *from = nullptr; /* nullptr = the value */
     uint64_t value = 0;
     uint32_t bytes = 0;
-    vector_clock known;         /* to the issuer when it was issued */
+    vector_clock known;  /* to the issuer when it was issued */
     bool fenced = false; /* so were all the writes that it knew of */
     place pc = nullptr;
 };
@@ -168,6 +168,10 @@ struct machine {
 /** The launch that runs; nullptr outside of launches. */
 extern machine *running;
 
+/** Thrown by a fault where there is no thread of the grid to leave. */
+struct fault_outside {
+};
+
 /** Ends the launch with a message. */
 [[noreturn]] void fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -180,6 +184,10 @@ thread *caller(tkj_simt_site where);
 
 uint64_t random_number(uint64_t below);
 
+/** The next thread to run; nullptr if none is ready or something else is due. */
+thread *next_thread(machine *m, const thread *last);
+/** Hands the processor to the next thread, or to the loop of the launch. */
+void leave(thread *self, bool last);
 /** Lets others run until this thread is made ready. */
 void wait_for(thread *self, const char *what);
 void make_ready(thread *t);
@@ -218,6 +226,15 @@ void bump(thread *t);
 /** Threads that stop here for good: checks what they leave behind. */
 void check_exit(thread *t);
 void check_retired(block *b);
+
+/** The block of the thread's cluster whose shared memory has 8 bytes there; nullptr = none. */
+block *owner_of(const thread *self, const void *address);
+/** nullptr = there is no mbarrier at this address. */
+mbarrier *find_mbarrier(block *b, uint64_t *address);
+/** An mbarrier that the thread uses: initialised, and known to be. */
+mbarrier *used_mbarrier(thread *self, uint64_t *address, place pc);
+/** Ends the phase if nothing is missing. */
+void try_complete(mbarrier *bar);
 
 /** Runs one async operation that is in flight. */
 void complete_async(machine *m);

@@ -15,7 +15,6 @@
 #include "simt_device.h"
 
 #define TKJ_DEVICE [[maybe_unused]] static inline
-#define TKJ_OUT_OF_LINE [[maybe_unused]] static __attribute__((noinline))
 #define TKJ_UNROLL
 #define TKJ_NO_UNROLL
 
@@ -34,7 +33,11 @@
     static void body(const params_type &name);                                                     \
     extern "C" const tkj_simt_kernel symbol;                                                       \
     const tkj_simt_kernel symbol = {                                                               \
-        entry, TKJ_SIMT_ARCHITECTURE, TKJ_THREADS, TKJ_SHARED_BYTES, sizeof(params_type),          \
+        entry,                                                                                     \
+        TKJ_SIMT_ARCHITECTURE,                                                                     \
+        TKJ_THREADS,                                                                               \
+        TKJ_SHARED_BYTES,                                                                          \
+        sizeof(params_type),                                                                       \
         [](const void *p) { body(*static_cast<const params_type *>(p)); }};                        \
     static void body(const params_type &name)
 
@@ -328,13 +331,13 @@ TKJ_SIMT_PASS void tkj_mbarrier_wait(tkj_mbarrier *barrier, tkj_u32 parity, TKJ_
 }
 
 TKJ_SIMT_PASS void tkj_copy_async_bulk(void *to, const void *from, tkj_u32 bytes,
-                                    tkj_mbarrier *barrier, TKJ_SIMT_SITE)
+                                       tkj_mbarrier *barrier, TKJ_SIMT_SITE)
 {
     tkj_simt_copy_bulk(to, from, bytes, barrier, TKJ_SIMT_HERE);
 }
 
 TKJ_SIMT_PASS void tkj_copy_async_bulk_to_rank(void *to, const void *from, tkj_u32 bytes,
-                                            tkj_mbarrier *barrier, tkj_u32 rank, TKJ_SIMT_SITE)
+                                               tkj_mbarrier *barrier, tkj_u32 rank, TKJ_SIMT_SITE)
 {
     void *remote = tkj_simt_cluster_map(to, rank, TKJ_SIMT_HERE);
     void *completes = tkj_simt_cluster_map(barrier, rank, TKJ_SIMT_HERE);
@@ -342,7 +345,7 @@ TKJ_SIMT_PASS void tkj_copy_async_bulk_to_rank(void *to, const void *from, tkj_u
 }
 
 TKJ_SIMT_PASS void tkj_copy_async_bulk_to_global(void *to, const void *from, tkj_u32 bytes,
-                                              TKJ_SIMT_SITE)
+                                                 TKJ_SIMT_SITE)
 {
     tkj_simt_copy_bulk_out(to, from, bytes, TKJ_SIMT_HERE);
 }
@@ -358,7 +361,7 @@ TKJ_SIMT_PASS void tkj_copy_async_bulk_wait(TKJ_SIMT_SITE)
 }
 
 TKJ_SIMT_PASS void tkj_store_async(tkj_u32 *to, tkj_u32 value, tkj_mbarrier *barrier, tkj_u32 rank,
-                                TKJ_SIMT_SITE)
+                                   TKJ_SIMT_SITE)
 {
     void *remote = tkj_simt_cluster_map(to, rank, TKJ_SIMT_HERE);
     void *completes = tkj_simt_cluster_map(barrier, rank, TKJ_SIMT_HERE);
@@ -366,7 +369,7 @@ TKJ_SIMT_PASS void tkj_store_async(tkj_u32 *to, tkj_u32 value, tkj_mbarrier *bar
 }
 
 TKJ_SIMT_PASS void tkj_store_async(tkj_u64 *to, tkj_u64 value, tkj_mbarrier *barrier, tkj_u32 rank,
-                                TKJ_SIMT_SITE)
+                                   TKJ_SIMT_SITE)
 {
     void *remote = tkj_simt_cluster_map(to, rank, TKJ_SIMT_HERE);
     void *completes = tkj_simt_cluster_map(barrier, rank, TKJ_SIMT_HERE);

@@ -87,8 +87,7 @@ static bool serves(const tkj_variant *variant, const topk_jit_spec *spec,
 {
     static const tkj_device_facts facts = {.compute_major = 9, .sm_count = 132};
     const tkj_variant either[] = {{.capacity = 0}, *variant};
-    return variant->capacity == 0 ||
-           tkj_variants_choose(spec, either, 2, shape, &facts) == 1;
+    return variant->capacity == 0 || tkj_variants_choose(spec, either, 2, shape, &facts) == 1;
 }
 
 bool tkj_simt_serves(const tkj_simt_listed *listed, tkj_call *call)
@@ -100,15 +99,26 @@ bool tkj_simt_serves(const tkj_simt_listed *listed, tkj_call *call)
            serves(&variant, &problem.spec, &problem.shape);
 }
 
+/** Any number of blocks a row is right, so the seed decides. */
+static uint32_t cluster_of(const tkj_variant *variant, const tkj_call_shape *shape, uint64_t seed)
+{
+    uint32_t size = variant->clusters ? 1U << seed % 4 : 1;
+    while (shape->max_sms > 0 && size > (uint32_t)shape->max_sms)
+        size /= 2;
+    return size;
+}
+
 bool tkj_simt_run_shape(const tkj_simt_listed *listed, const topk_jit_spec *spec,
                         const tkj_call_shape *shape, const void *params,
                         const tkj_simt_region *regions, size_t region_count, uint64_t seed,
                         char *message)
 {
     const tkj_variant variant = variant_of(listed);
+    const uint32_t cluster = cluster_of(&variant, shape, seed);
     const tkj_simt_launch work = {
         .kernel = listed->kernel,
-        .grid = tkj_variants_grid(&variant, shape),
+        .cluster = cluster,
+        .grid = tkj_variants_grid(shape, cluster),
         .params = params,
         .regions = regions,
         .region_count = region_count,
@@ -197,8 +207,7 @@ bool tkj_simt_run_call(const tkj_simt_listed *listed, tkj_call *call, tkj_call *
 {
     if (!run(listed, call, seed, message) || !tkj_call_judge(call, message))
         return false;
-    if (twin != NULL && call->spec.deterministic &&
-        !matches_host(&call->spec, call, twin, message))
+    if (twin != NULL && call->spec.deterministic && !matches_host(&call->spec, call, twin, message))
         return false;
     return (seed & 1) == 0 || run_without(listed, call, seed, message);
 }

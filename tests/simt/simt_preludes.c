@@ -52,8 +52,14 @@ static bool parse_line(const char *text, line *l)
 {
     tkj_variant variants[TKJ_VARIANTS_MAX];
     char given[TKJ_SPEC_TEXT_SIZE];
-    if (sscanf(text, "sm_%d %zu %255s", &l->architecture, &l->index, given) != 3)
+    char *end;
+    if (strncmp(text, "sm_", 3) != 0)
         return false;
+    l->architecture = (int)strtol(text + 3, &end, 10);
+    l->index = strtoul(end, &end, 10);
+    if (*end++ != ' ')
+        return false;
+    snprintf(given, sizeof given, "%.*s", (int)strcspn(end, "\n"), end);
     if (tkj_spec_parse(given, &l->spec) != TOPK_JIT_OK) {
         fprintf(stderr, "%s\n", topk_jit_last_error()->message);
         return false;

@@ -63,7 +63,9 @@ static void fill(fast_case *c, uint64_t seed)
         if (seed % 3 == 0)
             bits = bits % 5 * UINT64_C(0x3c003f8000403c00);
         else if (seed % 3 == 1)
-            bits = bits % 8 == 0 ? ~UINT64_C(0) : bits % 8 == 1 ? UINT64_C(1) << (8 * size - 1) : bits;
+            bits = bits % 8 == 0   ? ~UINT64_C(0)
+                   : bits % 8 == 1 ? UINT64_C(1) << (8 * size - 1)
+                                   : bits;
         memcpy(data + (size_t)(i * c->in.memory.stride) * size, &bits, size);
     }
 }
@@ -77,7 +79,8 @@ static void open_case(fast_case *c, const topk_jit_spec *spec, const int64_t *sh
     out_shape[searched] = spec->topk;
     *c = (fast_case){.spec = *spec};
     lay_out(&c->in, shape, orders[seed % 3], (int64_t)(seed % 2), seed >> 1 & 7, size);
-    lay_out(&c->values, out_shape, orders[(seed + 1) % 3], (int64_t)(seed % 3), seed >> 2 & 7, size);
+    lay_out(&c->values, out_shape, orders[(seed + 1) % 3], (int64_t)(seed % 3), seed >> 2 & 7,
+            size);
     lay_out(&c->indices, out_shape, orders[(seed + 2) % 3], (int64_t)(seed / 2 % 2), seed >> 3 & 7,
             8);
     c->params = (tkj_fast_topk_params){.in = base_of(&c->in),
@@ -126,7 +129,8 @@ static bool launch(const tkj_simt_listed *listed, fast_case *c, uint64_t seed, c
     const tkj_simt_region regions[] = {region_of("values", &c->in.memory, false),
                                        region_of("out_values", &c->values.memory, true),
                                        region_of("out_indices", &c->indices.memory, true)};
-    const tkj_call_shape shape = {.rows = c->params.rows, .width = c->params.size};
+    const tkj_call_shape shape = {
+        .rows = c->params.rows, .width = c->params.size, .max_sms = (int32_t)(seed / 3 % 3)};
     return tkj_simt_run_shape(listed, &c->spec, &shape, &c->params, regions, 3, seed, message) &&
            tkj_judge_fast_topk(&c->spec, &c->params, message) &&
            tkj_guarded_verify(&c->values.memory, message, TKJ_JUDGE_MESSAGE_SIZE) &&
@@ -162,11 +166,11 @@ static void every_size_along_every_dimension(void **state)
     (void)state;
     for (size_t i = 0; i < tkj_simt_kernel_count; i++) {
         const topk_jit_spec spec = tkj_simt_spec(&tkj_simt_kernels[i]);
-        const int64_t sizes[] = {spec.topk, spec.topk + 1, spec.topk + 40, spec.topk + 700};
+        const int64_t sizes[] = {spec.topk, spec.topk + 1, spec.topk + 40, spec.topk + 5000};
         if (spec.operation != TOPK_JIT_OPERATION_FAST_TOPK)
             continue;
-        for (uint64_t n = 0; n < (spec.topk > 1000 ? 3 : 12); n++) {
-            int64_t shape[DIMS] = {2, 1, 2};
+        for (uint64_t n = 0; n<12; n += spec.topk> 1000 ? 4 : 1) {
+            int64_t shape[DIMS] = {3, 1, 2};
             int searched = (int)(n % DIMS);
             shape[(searched + 1) % DIMS] = spec.topk > 1000 ? 1 : 1 + (int64_t)(n % 3);
             shape[searched] = sizes[n / 3];

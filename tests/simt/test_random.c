@@ -40,8 +40,8 @@ static bool run(const tkj_simt_listed *listed, uint64_t seed, tkj_call_limits li
     tkj_call twin;
     tkj_call_random(&call, &spec, seed, limits);
     tkj_call_random(&twin, &spec, seed, limits);
-    bool right = !tkj_simt_serves(listed, &call) ||
-                 tkj_simt_run_call(listed, &call, &twin, seed, message);
+    bool right =
+        !tkj_simt_serves(listed, &call) || tkj_simt_run_call(listed, &call, &twin, seed, message);
     tkj_call_release(&call);
     tkj_call_release(&twin);
     return right;

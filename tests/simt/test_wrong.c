@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guarded.h"
+#include "small_launch.h"
 #include "testing.h"
 #include "wrong.h"
 
@@ -29,38 +29,11 @@ static const wrong_case cases[] = {WRONG_KERNELS(CASE) WRONG_ASYNC_KERNELS(CASE)
 #define CASE_COUNT (sizeof cases / sizeof cases[0])
 #define SEEDS 12
 
-static tkj_simt_region region_of(const char *name, const tkj_guarded *memory, bool output)
-{
-    return (tkj_simt_region){
-        .name = name,
-        .data = tkj_guarded_data(memory),
-        .rows = memory->rows,
-        .row_bytes = memory->columns * 4,
-        .pitch_bytes = memory->stride * 4,
-        .writable = output,
-        .written = !output,
-        .block = memory->block,
-        .block_size = memory->block_size,
-    };
-}
-
 static bool run(const wrong_case *c, uint32_t wrong, uint64_t seed, char *message)
 {
-    tkj_guarded in;
-    tkj_guarded out;
-    uint32_t counter = 0;
-    assert_true(tkj_guarded_create(&in, WRONG_ROWS, WRONG_COLUMNS, WRONG_PITCH, 4, 0));
-    assert_true(tkj_guarded_create(&out, WRONG_ROWS, WRONG_COLUMNS, WRONG_PITCH, 4, 0));
-    const wrong_params params = {tkj_guarded_data(&in), tkj_guarded_data(&out), &counter, wrong};
-    const tkj_simt_region regions[] = {
-        region_of("in", &in, false),
-        region_of("out", &out, true),
-        {.name = "counter", .data = &counter, .rows = 1, .row_bytes = 4, .writable = true, .written = true},
-    };
-    const tkj_simt_launch launch = {c->kernel, c->grid, c->cluster, &params, regions, 3, seed};
-    bool right = tkj_simt_run(&launch, message);
-    tkj_guarded_destroy(&in);
-    tkj_guarded_destroy(&out);
+    small_memory memory;
+    bool right = small_launch_run(&memory, c->kernel, wrong, c->grid, c->cluster, seed, message);
+    small_launch_release(&memory);
     return right;
 }
 

@@ -13,7 +13,7 @@
 #include "simt.h"
 
 #define WRONG_THREADS 64
-#define WRONG_SHARED_BYTES 1024
+#define WRONG_SHARED_BYTES 2048
 #define WRONG_ROWS 4
 #define WRONG_COLUMNS 64
 #define WRONG_PITCH 96
@@ -33,12 +33,12 @@ typedef struct wrong_params {
 /** Every kernel: its name, way of being wrong, blocks, blocks a cluster, who finds it, and a part
  *  of the message. */
 #define WRONG_KERNELS(X)                                                                           \
-    X(missing_block_barrier, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")                            \
+    X(missing_block_barrier, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")                 \
     X(missing_barrier_before_reuse, 1, 1, 1, BY_RACE, "race on shared memory")                     \
     X(plain_read_beside_atomic, 1, 1, 1, BY_RACE, "race on shared memory")                         \
-    X(plain_write_beside_atomic, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")                        \
+    X(plain_write_beside_atomic, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")             \
     X(bytes_of_one_word, 1, 1, 1, BY_RACE, "race on shared memory")                                \
-    X(global_race_in_a_block, 1, 1, 1, BY_RACE, "race on out|nobody has")                                     \
+    X(global_race_in_a_block, 1, 1, 1, BY_RACE, "race on out|nobody has")                          \
     X(global_race_of_blocks, 1, 2, 1, BY_RACE, "race on out")                                      \
     X(shared_read_before_written, 1, 1, 1, BY_RACE, "nobody has written")                          \
     X(output_read_before_written, 1, 1, 1, BY_RACE, "nobody has written")                          \
@@ -53,11 +53,11 @@ typedef struct wrong_params {
     X(misaligned_quad, 1, 1, 1, BY_BOTH, "misaligned")                                             \
     X(misaligned_word, 1, 1, 1, BY_BOTH, "misaligned")                                             \
     X(misaligned_atomic, 1, 1, 1, BY_BOTH, "misaligned")                                           \
-    X(ballot_orders_no_memory, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")                          \
-    X(warp_barrier_orders_no_other_warp, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")                \
+    X(ballot_orders_no_memory, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")               \
+    X(warp_barrier_orders_no_other_warp, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")     \
     X(barriers_of_two_branches, 1, 1, 1, BY_BOTH, "divergent barriers")                            \
-    X(barrier_that_a_thread_skips, 1, 1, 1, BY_BOTH, "exited|exits")     \
-    X(barrier_that_a_thread_skips, 2, 1, 1, BY_BOTH, "deadlock|exited|exits")                                   \
+    X(barrier_that_a_thread_skips, 1, 1, 1, BY_BOTH, "exited|exits")                               \
+    X(barrier_that_a_thread_skips, 2, 1, 1, BY_BOTH, "deadlock|exited|exits")                      \
     X(lanes_at_two_votes, 1, 1, 1, BY_BOTH, "divergent warp")                                      \
     X(lanes_at_vote_and_shuffle, 1, 1, 1, BY_BOTH, "divergent warp")                               \
     X(vote_with_a_lane_elsewhere, 1, 1, 1, BY_BOTH, "deadlock")                                    \
@@ -73,19 +73,19 @@ typedef struct wrong_params {
 
 /** The same, of clusters, asynchronous copies and named barriers. */
 #define WRONG_ASYNC_KERNELS(X)                                                                     \
-    X(named_barrier_of_two_sizes, 1, 1, 1, BY_BOTH, "others with|deadlock")                                 \
+    X(named_barrier_of_two_sizes, 1, 1, 1, BY_BOTH, "others with|deadlock")                        \
     X(named_barrier_that_misses_a_warp, 1, 1, 1, BY_BOTH, "")                                      \
-    X(arrive_orders_nothing, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")                            \
+    X(arrive_orders_nothing, 1, 1, 1, BY_RACE, "race on shared memory|nobody has")                 \
     X(remote_access_before_barrier, 1, 2, 2, BY_RACE, "may not have started")                      \
-    X(remote_read_without_barrier, 1, 2, 2, BY_RACE, "race on shared memory|nobody has")                      \
-    X(relaxed_arrive_publishes_nothing, 1, 2, 2, BY_RACE, "race on shared memory|nobody has")                 \
+    X(remote_read_without_barrier, 1, 2, 2, BY_RACE, "race on shared memory|nobody has")           \
+    X(relaxed_arrive_publishes_nothing, 1, 2, 2, BY_RACE, "race on shared memory|nobody has")      \
     X(exit_before_remote_access, 1, 2, 2, BY_RACE, "exited|may exit")                              \
     X(cluster_arrive_twice, 1, 2, 2, BY_BOTH, "twice without a wait")                              \
     X(cluster_wait_without_arrival, 1, 2, 2, BY_BOTH, "without an arrival")                        \
     X(cluster_arrive_without_wait, 1, 2, 2, BY_BOTH, "without a wait")                             \
     X(cluster_rank_that_is_not, 1, 2, 2, BY_BOTH, "a rank that its cluster does not have")         \
     X(mbarrier_not_initialised, 1, 1, 1, BY_BOTH, "not initialised")                               \
-    X(mbarrier_init_not_published, 1, 1, 1, BY_RACE, "not initialised|not known")      \
+    X(mbarrier_init_not_published, 1, 1, 1, BY_RACE, "not initialised|not known")                  \
     X(mbarrier_init_not_fenced, 1, 1, 1, BY_BOTH, "not fenced")                                    \
     X(mbarrier_initialised_twice, 1, 1, 1, BY_BOTH, "in use")                                      \
     X(mbarrier_one_arrival_too_many, 1, 1, 1, BY_BOTH, "once more|expects")                        \
@@ -94,7 +94,7 @@ typedef struct wrong_params {
     X(mbarrier_not_waited_for, 1, 1, 1, BY_RACE, "race on shared memory|nobody has written")       \
     X(mbarrier_wrong_parity, 1, 1, 1, BY_RACE, "race on shared memory|nobody has written")         \
     X(mbarrier_arrival_publishes, 1, 1, 1, BY_RACE, "race on shared memory|nobody has written")    \
-    X(buffer_refilled_too_early, 1, 1, 1, BY_RACE, "race on shared memory|once more")                        \
+    X(buffer_refilled_too_early, 1, 1, 1, BY_RACE, "race on shared memory|once more")              \
     X(copy_misaligned, 1, 1, 1, BY_BOTH, "multiples of 16")                                        \
     X(copy_from_between_rows, 1, 1, 1, BY_BOTH, "between the rows")                                \
     X(copy_behind_shared_memory, 1, 1, 1, BY_BOTH, "not shared memory")                            \
@@ -105,6 +105,7 @@ typedef struct wrong_params {
     X(copy_out_not_committed, 1, 1, 1, BY_BOTH, "waited for its bulk copies")                      \
     X(copy_to_rank_not_waited_for, 1, 2, 2, BY_RACE, "race on shared memory|nobody|exited|exits")  \
     X(store_async_not_waited_for, 1, 2, 2, BY_RACE, "race on shared memory|nobody|exited|exits")   \
-    X(store_async_not_expected, 1, 2, 2, BY_BOTH, "more than it was told|expects|deadlock|nobody|race")
+    X(store_async_not_expected, 1, 2, 2, BY_BOTH,                                                  \
+      "more than it was told|expects|deadlock|nobody|race")
 
 #endif /* TKJ_SIMT_WRONG_H */

@@ -96,7 +96,7 @@ WRONG_KERNEL(output_read_before_written)
     tkj_wait_for_dependencies();
     if (!p.wrong)
         p.out[tkj_thread()] = 1;
-    p.out[tkj_thread()] += 1;
+    p.out[WRONG_PITCH + tkj_thread()] = p.out[tkj_thread()];
 }
 
 WRONG_KERNEL(shared_out_of_bounds)

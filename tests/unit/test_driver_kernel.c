@@ -125,7 +125,7 @@ static void shared_memory_is_asked_for_once_and_above_48_kib_only(void **state)
     assert_int_equal(fake->calls("cuKernelSetAttribute"), 1);
     assert_int_equal(fake->shared_allowed(large.kernel, 1), SHARED_WITHOUT_OPT_IN + 1);
     assert_int_equal(fake->shared_allowed(large.kernel, 0), 0);
-    const tkj_launch launch = {large.kernel, 1, 32, SHARED_WITHOUT_OPT_IN + 1, false};
+    const tkj_launch launch = {large.kernel, 1, 32, SHARED_WITHOUT_OPT_IN + 1, 1, false};
     for (int i = 0; i < 3; i++)
         assert_int_equal(tkj_driver_launch(&launch, &launch, streams[1]), TOPK_JIT_OK);
     assert_int_equal(fake->calls("cuKernelSetAttribute"), 1);
@@ -271,7 +271,7 @@ static void launch_passes_shape_and_parameters(void **state)
     unsigned char params[200];
     for (size_t i = 0; i < sizeof params; i++)
         params[i] = (unsigned char)(i * 7);
-    const tkj_launch launch = {kernel.kernel, 70000, 512, 4096, false};
+    const tkj_launch launch = {kernel.kernel, 70000, 512, 4096, 1, false};
     fake->set_params_size(sizeof params);
     assert_int_equal(tkj_driver_launch(&launch, params, streams[1]), TOPK_JIT_OK);
     fake_cuda_launch last;
@@ -288,11 +288,36 @@ static void launch_passes_shape_and_parameters(void **state)
     tkj_driver_unload(&kernel);
 }
 
+static void launch_names_its_cluster(void **state)
+{
+    (void)state;
+    tkj_kernel kernel = load(1, 0);
+    const tkj_launch launch = {kernel.kernel, 16, 32, 0, 8, true};
+    assert_int_equal(tkj_driver_launch(&launch, &launch, streams[1]), TOPK_JIT_OK);
+    fake_cuda_launch last;
+    fake->last_launch(&last);
+    assert_int_equal(last.attribute_count, 2);
+    assert_int_equal(last.attribute_ids[1], 4); /* CLUSTER_DIMENSION */
+    assert_int_equal(last.grid[0], 16);
+    tkj_driver_unload(&kernel);
+}
+
+static void kernel_loads_into_a_further_context(void **state)
+{
+    (void)state;
+    tkj_kernel kernel = load(1, 0);
+    assert_int_equal(tkj_driver_load_into(&kernel, 1, streams[1]), TOPK_JIT_OK);
+    fake->inject("cuKernelGetFunction", 999, 1);
+    assert_int_equal(tkj_driver_load_into(&kernel, 1, streams[1]), TOPK_JIT_LOAD_FAILED);
+    assert_int_equal(topk_jit_last_error()->native_code, 999);
+    tkj_driver_unload(&kernel);
+}
+
 static void launch_overlaps_its_predecessor_only_when_asked(void **state)
 {
     (void)state;
     tkj_kernel kernel = load(1, 0);
-    const tkj_launch launch = {kernel.kernel, 1, 32, 0, true};
+    const tkj_launch launch = {kernel.kernel, 1, 32, 0, 1, true};
     assert_int_equal(tkj_driver_launch(&launch, &launch, streams[1]), TOPK_JIT_OK);
     fake_cuda_launch last;
     fake->last_launch(&last);
@@ -306,7 +331,7 @@ static void launch_is_one_call_of_the_driver(void **state)
 {
     (void)state;
     tkj_kernel kernel = load(1, 0);
-    const tkj_launch launch = {kernel.kernel, 1, 32, 0, true};
+    const tkj_launch launch = {kernel.kernel, 1, 32, 0, 1, true};
     int before = fake->total_calls();
     assert_int_equal(tkj_driver_launch(&launch, &launch, streams[1]), TOPK_JIT_OK);
     assert_int_equal(fake->total_calls(), before + 1);
@@ -317,7 +342,7 @@ static void launch_into_a_capture_leaves_it_valid(void **state)
 {
     (void)state;
     tkj_kernel kernel = load(1, 0);
-    const tkj_launch launch = {kernel.kernel, 1, 32, 0, false};
+    const tkj_launch launch = {kernel.kernel, 1, 32, 0, 1, false};
     fake->capture_begin(streams[1]);
     assert_int_equal(tkj_driver_launch(&launch, &launch, streams[1]), TOPK_JIT_OK);
     assert_true(fake->capture_end(streams[1]));
@@ -331,7 +356,7 @@ static void refused_launch_is_reported_in_the_drivers_words(void **state)
 {
     (void)state;
     tkj_kernel kernel = load(1, 0);
-    const tkj_launch launch = {kernel.kernel, 1, 32, 0, false};
+    const tkj_launch launch = {kernel.kernel, 1, 32, 0, 1, false};
     fake->inject("cuLaunchKernelEx", ANY_CODE, 1);
     assert_int_equal(tkj_driver_launch(&launch, &launch, streams[1]), TOPK_JIT_LAUNCH_FAILED);
     assert_int_equal(topk_jit_last_error()->native_code, ANY_CODE);
@@ -344,7 +369,7 @@ static void kernel_of_one_device_is_refused_on_another(void **state)
 {
     (void)state;
     tkj_kernel kernel = load(0, 0);
-    const tkj_launch launch = {kernel.kernel, 1, 32, 0, false};
+    const tkj_launch launch = {kernel.kernel, 1, 32, 0, 1, false};
     assert_int_equal(tkj_driver_launch(&launch, &launch, streams[1]), TOPK_JIT_LAUNCH_FAILED);
     assert_int_equal(topk_jit_last_error()->native_code, NO_BINARY_CODE);
     tkj_driver_unload(&kernel);
@@ -358,7 +383,7 @@ static void *load_and_launch(void *ordinal_of_thread)
         if (tkj_driver_load(cubins[ordinal], "second", 0, ordinal, streams[ordinal], &kernel) !=
             TOPK_JIT_OK)
             return NULL;
-        const tkj_launch launch = {kernel.kernel, 1, 32, 0, i % 2 == 0};
+        const tkj_launch launch = {kernel.kernel, 1, 32, 0, 1, i % 2 == 0};
         if (tkj_driver_launch(&launch, &launch, streams[ordinal]) != TOPK_JIT_OK)
             return NULL;
         tkj_driver_unload(&kernel);
@@ -405,6 +430,8 @@ int main(void)
         TEST(failed_unload_is_ignored),
         TEST(unloading_nothing_calls_nothing),
         TEST(launch_passes_shape_and_parameters),
+        TEST(launch_names_its_cluster),
+        TEST(kernel_loads_into_a_further_context),
         TEST(launch_overlaps_its_predecessor_only_when_asked),
         TEST(launch_is_one_call_of_the_driver),
         TEST(launch_into_a_capture_leaves_it_valid),

@@ -241,10 +241,9 @@ static void rows_at_the_capacity_of_a_variant_fit_it(void **state)
     }
 }
 
-static uint32_t grid_of(const tkj_variant *variant, int64_t rows, int32_t max_sms)
+static uint32_t grid_of(int64_t rows, int32_t max_sms)
 {
-    return tkj_variants_grid(variant,
-                             &(tkj_call_shape){.rows = rows, .width = 100, .max_sms = max_sms});
+    return tkj_variants_grid(&(tkj_call_shape){.rows = rows, .width = 100, .max_sms = max_sms}, 1);
 }
 
 static void grid_is_within_the_rows_the_bound_and_the_hardware(void **state)
@@ -263,19 +262,41 @@ static void grid_is_within_the_rows_the_bound_and_the_hardware(void **state)
                                    INT64_C(1) << 32,
                                    INT64_C(1) << 40};
     static const int32_t bounds[] = {0, 1, 7, 132, INT32_MAX};
-    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
-    tkj_variant general = general_variant(&spec, 90);
     for (size_t r = 0; r < COUNT(rows); r++)
         for (size_t b = 0; b < COUNT(bounds); b++) {
-            uint32_t grid = grid_of(&general, rows[r], bounds[b]);
+            uint32_t grid = grid_of(rows[r], bounds[b]);
             assert_true(grid <= INT32_MAX);
             assert_true(grid <= rows[r]);
             assert_true(bounds[b] == 0 || grid <= (uint32_t)bounds[b]);
             assert_int_equal(grid > 0, rows[r] > 0);
         }
-    assert_int_equal(grid_of(&general, 500, 0), 500);
-    assert_int_equal(grid_of(&general, 500, 20), 20);
-    assert_int_equal(grid_of(&general, (INT64_C(1) << 32) + 1, 0), INT32_MAX);
+    assert_int_equal(grid_of(500, 0), 500);
+    assert_int_equal(grid_of(500, 20), 20);
+    assert_int_equal(grid_of((INT64_C(1) << 32) + 1, 0), INT32_MAX);
+}
+
+static void cluster_is_a_power_of_two_that_fits_the_sms_and_the_row(void **state)
+{
+    (void)state;
+    const tkj_device_facts h200 = {.compute_major = 9, .sm_count = 132, .clusters = true};
+    const tkj_device_facts a100 = {.compute_major = 8, .sm_count = 108};
+    const tkj_variant stream = {.name = "stream", .clusters = true};
+    const tkj_variant general = {.name = "general"};
+    for (int64_t rows = 1; rows < 300; rows++)
+        for (int64_t width = 1; width < 400000; width = width * 3 + 1) {
+            const tkj_call_shape shape = {.rows = rows, .width = width};
+            const tkj_call_shape bounded = {.rows = rows, .width = width, .max_sms = 5};
+            uint32_t size = tkj_variants_cluster(&stream, &shape, &h200);
+            assert_true(size >= 1 && size <= 8 && (size & (size - 1)) == 0);
+            assert_true(size == 1 || rows * size <= h200.sm_count);
+            assert_int_equal(tkj_variants_grid(&shape, size), rows * size);
+            uint32_t small = tkj_variants_cluster(&stream, &bounded, &h200);
+            assert_true(small <= 4 && tkj_variants_grid(&bounded, small) <= 5);
+            assert_int_equal(tkj_variants_cluster(&stream, &shape, &a100), 1);
+            assert_int_equal(tkj_variants_cluster(&general, &shape, &h200), 1);
+        }
+    const tkj_call_shape decode = {.rows = 8, .width = 131072};
+    assert_int_equal(tkj_variants_cluster(&stream, &decode, &h200), 8);
 }
 
 int main(void)
@@ -289,6 +310,7 @@ int main(void)
         cmocka_unit_test(unsorted_slots_need_no_sort),
         cmocka_unit_test(chosen_variant_is_in_the_list_and_holds_the_row),
         cmocka_unit_test(rows_at_the_capacity_of_a_variant_fit_it),
+        cmocka_unit_test(cluster_is_a_power_of_two_that_fits_the_sms_and_the_row),
         cmocka_unit_test(grid_is_within_the_rows_the_bound_and_the_hardware),
     };
     return cmocka_run_group_tests_name("variants", tests, NULL, NULL);
