@@ -12,6 +12,8 @@
  * 3. Every block reads its share of the row once, contiguous and in order, and lists what falls
  * into that bin or an earlier one, in ascending position.
  * 4. The blocks of the cluster read each other's counts, and all hand their lists to the first.
+ *    Where the sample shows that too many would pass, a plateau of equal scores lies across the
+ * k-th place: see plateau.cuh for steps 3 to 5 then.
  * 5. If the lists hold at least k scores and fit, the first block selects from them (held_row.cuh).
  *    Otherwise it takes the row digit by digit (radix.cuh): slower, but rare and exact.
  *
@@ -39,6 +41,12 @@
 #define DENSE_SAMPLE_FROM 131072
 #define DENSE_PARTS 4
 
+/** Scores of a block's share, or of the cluster, above a plateau and on it. */
+typedef struct tkj_plateau_counts {
+    tkj_u32 above;
+    tkj_u32 equal;
+} tkj_plateau_counts;
+
 /** Shared memory of steps 1 to 5. */
 typedef struct tkj_listing {
     tkj_held_shared held;
@@ -46,6 +54,7 @@ typedef struct tkj_listing {
     tkj_u32 positions[LIST];
     tkj_u32 warp_counts[2][TKJ_WARPS]; /* survivors of a turn; turns alternate */
     tkj_u32 survivors;                 /* of this block */
+    tkj_plateau_counts plateau;        /* likewise, where it sorts by a plateau */
 } tkj_listing;
 
 /** Shared memory: one phase at a time. */
@@ -76,10 +85,13 @@ TKJ_DEVICE tkj_u32 cluster_size(void)
 }
 #endif
 
-/** What the filter lets through: places up to the limit, in the sense of value_bins.cuh. */
+/** What the filter lets through: places up to the limit, in the sense of value_bins.cuh; or, where
+ * too many scores would pass, keys from that of a plateau on. */
 typedef struct tkj_filter {
     tkj_value_map map;
     float limit;
+    bool on_plateau;
+    tkj_u32 plateau; /* key */
 } tkj_filter;
 
 /* ---- step 2 ---- */
@@ -104,22 +116,35 @@ TKJ_DEVICE tkj_u32 sample_rank(tkj_u32 size, tkj_i32 n)
     return rank < (float)size ? (tkj_u32)rank : size;
 }
 
-/** Range of the sample's bins: from the highest minimum of a warp to the middle one of the warps'
- *  maxima, above which few samples are, however large; or to the highest finite one. */
-TKJ_DEVICE tkj_value_map sample_range(bool to_highest, const tkj_held_shared *shared)
+/** Two ranges for the sample's bins: from the highest minimum of a warp to the middle one of the
+ * warps' maxima, beyond which few samples are, however far out; and from the lowest to the highest
+ * finite. */
+typedef struct tkj_sample_ranges {
+    tkj_value_map inner;
+    tkj_value_map outer;
+    bool differ_above;
+    bool differ_below;
+} tkj_sample_ranges;
+
+TKJ_DEVICE tkj_sample_ranges sample_ranges(const tkj_held_shared *shared)
 {
-    tkj_u32 own = tkj_lane() < TKJ_WARPS ? shared->high[tkj_lane() % TKJ_WARPS] : 0;
-    tkj_u32 low = tkj_lane() < TKJ_WARPS ? shared->low[tkj_lane() % TKJ_WARPS] : 0;
+    tkj_u32 high = tkj_lane() < TKJ_WARPS ? shared->high[tkj_lane() % TKJ_WARPS] : 0;
+    tkj_u32 low = shared->low[tkj_lane() % TKJ_WARPS];
     tkj_u32 above = 0;
     TKJ_UNROLL
     for (tkj_u32 w = 0; w < TKJ_WARPS; w++)
-        above += shared->high[w] > own;
-    bool is_low_half = above >= TKJ_WARPS / 2;
-    tkj_u32 middle = tkj_warp_max(is_low_half ? own : 0);
-    tkj_u32 finite = tkj_float_key(TKJ_FLOAT_MAX);
-    tkj_u32 highest = tkj_warp_max(own <= finite ? own : 0);
-    tkj_u32 top = to_highest || middle == 0 ? highest : middle;
-    return tkj_value_map_of(tkj_float_of_key(top), tkj_float_of_key(tkj_warp_max(low)));
+        above += shared->high[w] > high;
+    tkj_u32 highest = tkj_warp_max(high <= tkj_float_key(TKJ_FLOAT_MAX) ? high : 0);
+    tkj_u32 lowest = tkj_warp_min(low);
+    tkj_u32 middle = tkj_warp_max(above >= TKJ_WARPS / 2 ? high : 0);
+    tkj_u32 bottom = tkj_warp_max(low);
+    tkj_u32 top = middle != 0 ? middle : highest;
+    tkj_sample_ranges ranges;
+    ranges.inner = tkj_value_map_of(tkj_float_of_key(top), tkj_float_of_key(bottom));
+    ranges.outer = tkj_value_map_of(tkj_float_of_key(highest), tkj_float_of_key(lowest));
+    ranges.differ_above = highest > top;
+    ranges.differ_below = lowest < bottom;
+    return ranges;
 }
 
 /** Counts `parts` sampled groups a thread in bins, and finds the bin of the rank. */
@@ -143,6 +168,28 @@ TKJ_DEVICE void bin_sample(const tkj_held_row *held, tkj_u32 parts, tkj_u32 rank
     tkj_histogram_find(histogram, own, rank);
 }
 
+/** The lowest key of the sampled scores in the bin that was found: where a bin is crowded, most of
+ * its scores are equal, and those of a ReLU, of few values or of masked keys are its lowest. */
+TKJ_DEVICE tkj_u32 lowest_of_bin(const tkj_held_row *held, tkj_u32 parts, const tkj_value_map *map,
+                                 tkj_held_shared *shared)
+{
+    tkj_u32 bin = TKJ_TWO_23_BITS + shared->histogram.bin;
+    tkj_u32 low = 0xffffffffu;
+    TKJ_NO_UNROLL
+    for (tkj_u32 part = 0; part < parts; part++) {
+        float x[TKJ_GROUP];
+        load_sample(held, part, parts, x);
+        TKJ_UNROLL
+        for (tkj_u32 i = 0; i < TKJ_GROUP; i++) {
+            tkj_u32 key = tkj_float_key(x[i]);
+            low = tkj_value_bin_bits(map, x[i]) == bin && key < low ? key : low;
+        }
+    }
+    publish_keys(0, low, shared);
+    tkj_block_barrier();
+    return tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]);
+}
+
 /** Step 2. The same in every block of the cluster. */
 TKJ_DEVICE tkj_filter find_filter(const tkj_held_row *held, tkj_held_shared *shared)
 {
@@ -161,14 +208,21 @@ TKJ_DEVICE tkj_filter find_filter(const tkj_held_row *held, tkj_held_shared *sha
     publish_keys(tkj_float_key(high), tkj_float_key(low), shared);
     tkj_block_barrier();
     tkj_filter filter;
-    filter.map = sample_range(false, shared);
+    const tkj_sample_ranges ranges = sample_ranges(shared);
+    filter.map = ranges.inner;
     bin_sample(held, parts, rank, &filter.map, shared);
-    if (shared->histogram.bin == 0) { /* the rank is beyond the range: look at all of it */
-        filter.map = sample_range(true, shared);
+    if ((shared->histogram.bin == 0 && ranges.differ_above) ||
+        (shared->histogram.bin == TKJ_BINS - 1 && ranges.differ_below)) {
+        filter.map = ranges.outer; /* the rank is beyond the inner range */
         tkj_block_barrier();
         bin_sample(held, parts, rank, &filter.map, shared);
     }
     filter.limit = ((float)shared->histogram.bin + 0.5f) / (float)(TKJ_BINS - 1);
+    float passing = (float)(shared->histogram.before + shared->histogram.inside) /
+                    (float)(TKJ_THREADS * TKJ_GROUP * parts) * (float)n;
+    filter.on_plateau = passing > 0.9f * (float)LIST;
+    if (filter.on_plateau)
+        filter.plateau = lowest_of_bin(held, parts, &filter.map, shared);
     return filter;
 }
 
@@ -189,10 +243,9 @@ TKJ_DEVICE tkj_i32 turn_column(tkj_i32 column, tkj_u32 g)
     return column + (tkj_i32)(g * TKJ_WARP + tkj_lane()) * TKJ_GROUP;
 }
 
-/** Bits of this lane's scores of a turn that are in the window and pass the filter. */
-TKJ_DEVICE tkj_u32 filter_turn(const tkj_held_row *held, const tkj_filter *filter, tkj_i32 column)
+/** Loads this lane's scores of a turn. @return those that are in the window */
+TKJ_DEVICE tkj_u32 load_turn(const tkj_held_row *held, tkj_i32 column, float x[TKJ_ITEMS])
 {
-    float x[TKJ_ITEMS];
     bool inner = column >= held->begin && column + TURN <= held->end;
     TKJ_UNROLL
     for (tkj_u32 g = 0; g < TKJ_GROUPS; g++) {
@@ -201,20 +254,29 @@ TKJ_DEVICE tkj_u32 filter_turn(const tkj_held_row *held, const tkj_filter *filte
         else
             load_group(held, turn_column(column, g), x + g * TKJ_GROUP);
     }
+    tkj_u32 inside = ALL_INSIDE;
+    if (!inner) {
+        TKJ_UNROLL
+        for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
+            tkj_i32 at = turn_column(column, e / TKJ_GROUP) + (tkj_i32)(e % TKJ_GROUP);
+            inside &= ~((tkj_u32)(at < held->begin || at >= held->end) << e);
+        }
+    }
+    return inside;
+}
+
+/** Bits of this lane's scores of a turn that are in the window and pass the filter. */
+TKJ_DEVICE tkj_u32 filter_turn(const tkj_held_row *held, const tkj_filter *filter, tkj_i32 column)
+{
+    float x[TKJ_ITEMS];
+    tkj_u32 inside = load_turn(held, column, x);
     tkj_u32 passed = 0;
     TKJ_UNROLL
     for (tkj_i32 e = TKJ_ITEMS - 1; e >= 0; e--) {
         float place = tkj_value_place(&filter->map, x[e]);
         passed = tkj_push_sign(passed, tkj_bits_from_float(place - filter->limit));
     }
-    if (!inner) {
-        TKJ_UNROLL
-        for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
-            tkj_i32 at = turn_column(column, e / TKJ_GROUP) + (tkj_i32)(e % TKJ_GROUP);
-            passed &= ~((tkj_u32)(at < held->begin || at >= held->end) << e);
-        }
-    }
-    return passed;
+    return passed & inside;
 }
 
 /** The scores of a lane's group in a mask. */
@@ -268,21 +330,33 @@ TKJ_DEVICE void list_survivors(const tkj_held_row *held, tkj_i32 column, tkj_u32
     }
 }
 
+/** Turns of one block: [begin, end). */
+typedef struct tkj_turns {
+    tkj_i32 begin;
+    tkj_i32 end;
+} tkj_turns;
+
+TKJ_DEVICE tkj_turns turns_of(const tkj_held_row *held, tkj_u32 rank, tkj_u32 size)
+{
+    tkj_i32 all = (held->end - held->first + TURN - 1) / TURN;
+    tkj_i32 share = (all + (tkj_i32)size - 1) / (tkj_i32)size;
+    tkj_i32 begin = share * (tkj_i32)rank;
+    tkj_turns turns = {begin, begin + share < all ? begin + share : all};
+    return turns;
+}
+
 /** Step 3 for the share of block `rank` of `size`. @return its survivors, listed or not */
 TKJ_DEVICE tkj_u32 filter_share(const tkj_held_row *held, const tkj_filter *filter, tkj_u32 rank,
                                 tkj_u32 size, tkj_listing *shared)
 {
-    tkj_i32 turns = (held->end - held->first + TURN - 1) / TURN;
-    tkj_i32 share = (turns + (tkj_i32)size - 1) / (tkj_i32)size;
-    tkj_i32 begin = share * (tkj_i32)rank;
-    tkj_i32 end = begin + share < turns ? begin + share : turns;
+    tkj_turns turns = turns_of(held, rank, size);
     tkj_u32 listed = 0;
     tkj_u32 parity = 0;
-    for (tkj_i32 first = begin; first < end; first += TKJ_WARPS, parity ^= 1) {
+    for (tkj_i32 first = turns.begin; first < turns.end; first += TKJ_WARPS, parity ^= 1) {
         tkj_i32 turn = first + (tkj_i32)tkj_warp();
         tkj_i32 column = held->first + turn * TURN;
         tkj_u32 ranks[TKJ_GROUPS];
-        tkj_u32 passed = turn < end ? filter_turn(held, filter, column) : 0;
+        tkj_u32 passed = turn < turns.end ? filter_turn(held, filter, column) : 0;
         tkj_u32 count = rank_turn(passed, ranks);
         if (tkj_lane() == 0)
             shared->warp_counts[parity][tkj_warp()] = count;
@@ -324,6 +398,10 @@ TKJ_DEVICE tkj_u32 gather(tkj_u32 listed, tkj_listing *shared)
 }
 #endif
 
+/* ---- steps 3 to 5 on a plateau ---- */
+
+#include "plateau.cuh"
+
 /* ---- step 5 ---- */
 
 /** The way out where the sample misled: exact on any data. */
@@ -340,18 +418,39 @@ TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_st
     tkj_write_slots(p, row, &window, TKJ_TOPK, &shared->sort);
 }
 
-/** Steps 2 to 4 for a window that no block holds. @return scores listed in the first block, more
- * than LIST if they do not fit */
-TKJ_DEVICE tkj_u32 list_window(const tkj_held_row *held, tkj_listing *shared)
+/** Steps 3 and 4. @return scores listed in the first block, more than LIST if they do not fit */
+TKJ_DEVICE tkj_u32 list_window(const tkj_held_row *held, const tkj_filter *filter,
+                               tkj_listing *shared)
 {
-    tkj_filter filter = find_filter(held, &shared->held);
-    tkj_u32 count = filter_share(held, &filter, cluster_rank(), cluster_size(), shared);
+    tkj_u32 count = filter_share(held, filter, cluster_rank(), cluster_size(), shared);
 #if TKJ_CLUSTERS
     if (cluster_size() > 1)
         count = gather(count, shared);
 #endif
     tkj_block_barrier();
     return count;
+}
+
+/** Steps 2 to 4 for a window that no block holds. @return true if the row is written; else the list
+ * is in *held */
+TKJ_DEVICE bool write_or_list(const tkj_select_params *p, tkj_i64 row, tkj_held_row *held,
+                              tkj_stream_shared *shared)
+{
+    tkj_filter filter = find_filter(held, &shared->listing.held);
+    tkj_block_barrier();
+    tkj_u32 count = 0;
+    if (!filter.on_plateau)
+        count = list_window(held, &filter, &shared->listing);
+    else if (select_on_plateau(p, row, held, filter.plateau, shared))
+        return true;
+    if (cluster_rank() == 0 && (count < TKJ_TOPK || count > LIST)) {
+        select_by_digits(p, row, shared);
+        return true;
+    }
+    held->row = (const tkj_element *)shared->listing.scores;
+    held->first = held->begin = 0;
+    held->width = held->end = (tkj_i32)count;
+    return false;
 }
 
 /** All steps for one row of the batch. */
@@ -365,14 +464,8 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
     if (tkj_thread() == 0)
         listing->held.window = window;
     if (held.end - held.first > TKJ_CAPACITY && window.length > TKJ_TOPK) {
-        tkj_u32 count = list_window(&held, listing);
-        if (cluster_rank() == 0 && (count < TKJ_TOPK || count > LIST)) {
-            select_by_digits(p, row, shared);
+        if (write_or_list(p, row, &held, shared))
             return;
-        }
-        held.row = (const tkj_element *)listing->scores;
-        held.first = held.begin = 0;
-        held.width = held.end = (tkj_i32)count;
         selection.positions = listing->positions;
     }
     if (cluster_rank() != 0)

@@ -132,7 +132,7 @@ static tkj_variant stream_variant(const topk_jit_spec *spec, int architecture)
     tkj_variant variant = registers_variant(spec, &shape);
     uint32_t list = (uint32_t)variant.capacity * (4u + (uint32_t)tkj_dtype_size(spec->dtype));
     variant.template_name = "select_stream.cu";
-    uint32_t counts = 2u * 4u * (shape.threads / 32u) + 32u;
+    uint32_t counts = 2u * 4u * (shape.threads / 32u) + 48u;
     variant.shared_bytes = LARGER(held_bytes(spec, &shape) + list + counts, sort_bytes(spec));
     variant.clusters = architecture >= 90;
     variant.capacity = INT32_MAX - 4096; /* columns and turns are counted in 32 bits */

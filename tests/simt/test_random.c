@@ -11,6 +11,8 @@
 #include "spec.h"
 #include "testing.h"
 
+#define LONG_ROW 9000
+
 static struct {
     uint64_t seconds;
     uint64_t seed;
@@ -24,10 +26,14 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/** Rows wide enough that k of them is a choice, and few where they are wide. */
-static tkj_call_limits limits_for(const tkj_simt_listed *listed, tkj_call_limits limits)
+/** Rows wide enough that k of them is a choice, sometimes longer than what a block holds, and few
+ *  where they are wide. */
+static tkj_call_limits limits_for(const tkj_simt_listed *listed, tkj_call_limits limits,
+                                  uint64_t seed)
 {
     int64_t wide = tkj_simt_spec(listed).topk + 200;
+    if (seed / tkj_simt_kernel_count % 8 == 7)
+        wide += LONG_ROW;
     if (limits.width > 100 && limits.width < wide)
         return (tkj_call_limits){limits.rows < 3 ? limits.rows : 3, wide};
     return limits;
@@ -87,7 +93,7 @@ static void random_calls_are_judged_right(void **state)
         const tkj_simt_listed *listed = &tkj_simt_kernels[seed % tkj_simt_kernel_count];
         if (!is_select(listed))
             continue;
-        tkj_call_limits limits = limits_for(listed, asked.limits);
+        tkj_call_limits limits = limits_for(listed, asked.limits, seed);
         if (!run(listed, seed, limits, message))
             report(listed, seed, limits, message);
         cases++;

@@ -161,19 +161,20 @@ static void odd_shapes_are_judged_right(void **state)
 /** Rows as long as a kernel holds, or long ones. */
 static void run_longest(const tkj_simt_listed *listed, int64_t k)
 {
-    static const tkj_scores_distribution scores[] = {TKJ_SCORES_NORMAL, TKJ_SCORES_EQUAL,
-                                                     TKJ_SCORES_NEAR_ONE, TKJ_SCORES_TEN_VALUES};
+    static const tkj_scores_distribution scores[] = {
+        TKJ_SCORES_NORMAL, TKJ_SCORES_EQUAL,  TKJ_SCORES_NEAR_ONE, TKJ_SCORES_TEN_VALUES,
+        TKJ_SCORES_RELU,   TKJ_SCORES_FORCED, TKJ_SCORES_OUTLIER,  TKJ_SCORES_ANY_BITS};
     int64_t capacity = tkj_simt_capacity(listed);
     bool holds = capacity > 0 && capacity <= LONGEST_HELD;
     int64_t width = holds ? capacity : LONG_ROW + k;
-    for (int64_t i = 0; width > k && i < 6; i += holds ? 1 : 3)
+    for (int64_t i = 0; width > k && i<8; i += capacity> 0 ? 1 : 3)
         run(listed,
             &(wanted){.rows = 1,
                       .width = width - (i % 2 == 0 ? 0 : 7),
                       .score_stride = width,
                       .shift = i % 2 == 0 ? 0 : 3,
                       .start = i < 4 ? 0 : 1,
-                      .scores = scores[i % 4]},
+                      .scores = scores[i]},
             (uint64_t)i);
 }
 
