@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
 #include <topk_jit/topk_jit.h>
 
 #include "abi.h"
@@ -21,13 +22,15 @@ static topk_jit_status check_context(const topk_jit_context *context)
 /** Spec i of an array whose elements may be of another version's size, checked. */
 static topk_jit_status read_spec(const topk_jit_spec *specs, size_t i, topk_jit_spec *out)
 {
-    const topk_jit_spec *given = (const void *)((const char *)specs + i * specs->struct_size);
+    const char *place = (const char *)specs + i * specs->struct_size; /* of any alignment */
     topk_jit_spec spec;
-    if (given->struct_size != specs->struct_size)
+    size_t size;
+    memcpy(&size, place, sizeof size);
+    if (size != specs->struct_size)
         return tkj_fail(TOPK_JIT_ABI_MISMATCH,
-                        "specs[%zu].struct_size is %zu, expected that of specs[0], %zu", i,
-                        given->struct_size, specs->struct_size);
-    topk_jit_status status = tkj_abi_read("topk_jit_spec", given, &spec, sizeof spec);
+                        "specs[%zu].struct_size is %zu, expected that of specs[0], %zu", i, size,
+                        specs->struct_size);
+    topk_jit_status status = tkj_abi_read("topk_jit_spec", place, &spec, sizeof spec);
     if (status == TOPK_JIT_OK)
         status = tkj_spec_validate(&spec);
     if (status == TOPK_JIT_OK)

@@ -194,7 +194,7 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
         shape->max_sms > 0 && shape->max_sms < facts->sm_count ? shape->max_sms : facts->sm_count;
     if (!variant->clusters || !facts->clusters)
         return 1;
-    while (size < CLUSTER_MAX && shape->rows <= sms / (2 * size) &&
+    while (size < CLUSTER_MAX && shape->rows <= sms / (2 * (int64_t)size) &&
            shape->width >= 2 * (int64_t)size * CLUSTER_SHARE)
         size *= 2;
     return size;

@@ -72,12 +72,12 @@ static void copy_file(const char *path)
 {
     FILE *file = fopen(FAKE_NVRTC_PATH, "rb");
     assert_non_null(file);
-    fseek(file, 0, SEEK_END);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
     size_t size = (size_t)ftell(file);
     rewind(file);
     void *bytes = malloc(size);
     assert_int_equal(fread(bytes, 1, size, file), size);
-    fclose(file);
+    assert_int_equal(fclose(file), 0);
     tkj_test_file_write(path, bytes, size);
     free(bytes);
 }
