@@ -21,7 +21,24 @@ typedef struct wanted {
     const int32_t *lengths;
     int32_t start; /* of every row's window; 0 = no row_starts */
     tkj_scores_distribution scores;
+    enum { AS_DRAWN, SAMPLE_TOO_LOW, SAMPLE_TOO_HIGH } sampled; /* float32 only */
 } wanted;
+
+/* What select_stream.cu samples of an aligned float32 row: one group of 4 a thread of 512. */
+#define SAMPLERS 512
+#define SAMPLED_GROUP 4
+
+/** Sets the scores that are sampled apart from the others: all below them, or all above. */
+static void mislead(float *row, const wanted *w)
+{
+    int64_t groups = w->width / SAMPLED_GROUP;
+    float others = w->sampled == SAMPLE_TOO_LOW ? 1.0F : -1.0F;
+    for (int64_t i = 0; i < w->width; i++)
+        row[i] = others * (float)(1000 + i * 37 % 9973);
+    for (int64_t t = 0; t < SAMPLERS; t++)
+        for (int64_t i = 0; i < SAMPLED_GROUP; i++)
+            row[t * groups / SAMPLERS * SAMPLED_GROUP + i] = -others * (float)(t * 4 + i);
+}
 
 static void add_scores(tkj_call *call, const wanted *w)
 {
@@ -33,6 +50,8 @@ static void add_scores(tkj_call *call, const wanted *w)
         tkj_scores_fill(w->scores, (uint64_t)row + 1, spec->topk, spec->dtype,
                         score + (size_t)(row * w->score_stride) * tkj_dtype_size(spec->dtype),
                         w->width, 1);
+    if (w->sampled != AS_DRAWN)
+        mislead((float *)score, w);
 }
 
 static void add_layout(tkj_call *call, const wanted *w)
@@ -178,6 +197,27 @@ static void run_longest(const tkj_simt_listed *listed, int64_t k)
             (uint64_t)i);
 }
 
+/** A trap of filters by a sample: what survives the filter of a misleading sample does not fit, or
+ * is too little. */
+static void run_misled(const tkj_simt_listed *listed, int64_t k)
+{
+    const topk_jit_spec spec = tkj_simt_spec(listed);
+    if (tkj_simt_capacity(listed) <= LONGEST_HELD || spec.dtype != TOPK_JIT_FLOAT32)
+        return;
+    for (int sampled = SAMPLE_TOO_LOW; sampled <= SAMPLE_TOO_HIGH; sampled++)
+        for (uint64_t seed = 0; seed < 4; seed++)
+            run(listed,
+                &(wanted){
+                    .rows = 1, .width = 16000 + k, .score_stride = 16000 + k, .sampled = sampled},
+                seed);
+}
+
+static void misleading_samples_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_misled);
+}
+
 static void long_rows_are_judged_right(void **state)
 {
     (void)state;
@@ -189,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_distribution_at_every_boundary_length),
         cmocka_unit_test(odd_shapes_are_judged_right),
+        cmocka_unit_test(misleading_samples_are_judged_right),
         cmocka_unit_test(long_rows_are_judged_right),
     };
     return cmocka_run_group_tests_name("simt_templates", tests, NULL, NULL);
