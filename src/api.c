@@ -5,7 +5,6 @@
 #include "abi.h"
 #include "context.h"
 #include "host.h"
-#include "memory.h"
 #include "plan.h"
 #include "problem.h"
 #include "spec.h"
