@@ -12,11 +12,11 @@
  * 4. While there are too many candidates to compare one by one, bin them again by their own keys,
  *    which at least divides their range by TKJ_BINS; candidates that are all equal need no more.
  * 5. Compare the candidates one by one, or take equal ones by position.
- * 6. Mark what is taken in a bitmap, scan it, and list positions in ascending order.
+ * 6. List the positions of what is taken: as it comes, or with TKJ_ORDERED ascending, by a bitmap.
  *
  * Exact: bins are monotone in the score (value_bins.cuh), so every score before the bin of the k-th
  * largest is larger than it, every one behind it smaller, and steps 4 and 5 decide within the bin
- * by the exact keys. Always deterministic: the order follows from the bitmap.
+ * by the exact keys. With TKJ_ORDERED deterministic: the order follows from the bitmap.
  *
  * Synchronisation: block barriers only.
  */
@@ -54,16 +54,19 @@ typedef struct tkj_held_row {
     tkj_i32 width;          /* columns that may be read */
     tkj_i32 begin;          /* the window's columns: [begin, end) */
     tkj_i32 end;
+    tkj_i32 blocks; /* that share the row: each warp's groups are this many warps' apart */
 } tkj_held_row;
 
 /** Shared memory. */
 typedef struct tkj_held_shared {
-    union {
-        tkj_histogram histogram;        /* steps 2 to 4 */
-        tkj_u16 selected[TKJ_SELECTED]; /* step 6: positions, ascending */
-    };
+    tkj_histogram histogram;        /* steps 2 to 4 */
+    tkj_u16 selected[TKJ_SELECTED]; /* step 6: positions */
+#if TKJ_ORDERED
     tkj_u32 taken[TKJ_THREADS * WORDS]; /* one byte a group: scores that are taken */
     tkj_u32 equal[TKJ_THREADS * WORDS]; /* the same, of candidates that are all equal */
+#else
+    tkj_u32 taken; /* positions that are listed */
+#endif
     tkj_candidate candidates[TKJ_CANDIDATES];
     tkj_u32 candidate_count;
     tkj_u32 high[TKJ_WARPS]; /* extreme keys of each warp's scores */
@@ -75,7 +78,9 @@ typedef struct tkj_held_shared {
 /** Column of the first score of this thread's group g. */
 TKJ_DEVICE tkj_i32 group_column(const tkj_held_row *held, tkj_u32 g)
 {
-    return held->first + (tkj_i32)(g * TKJ_THREADS + tkj_thread()) * TKJ_GROUP;
+    tkj_i32 own = held->first + (tkj_i32)tkj_thread() * TKJ_GROUP;
+    tkj_i32 apart = (held->blocks - 1) * TKJ_WARP * TKJ_GROUP;
+    return own + (tkj_i32)g * held->blocks * TKJ_THREADS * TKJ_GROUP + (tkj_i32)tkj_warp() * apart;
 }
 
 /** Where a row's window lies among the groups; its end is not known yet. */
@@ -84,15 +89,21 @@ TKJ_DEVICE tkj_held_row hold(const tkj_select_params *p, tkj_i64 row, tkj_i64 st
     const tkj_element *data = (const tkj_element *)p->score + row * p->score_stride;
     tkj_u64 address = (tkj_u64)(data + start);
     tkj_i32 ahead = (tkj_i32)(address / sizeof(tkj_element) % TKJ_GROUP);
-    tkj_held_row held = {data, (tkj_i32)start - ahead, (tkj_i32)p->width, (tkj_i32)start,
-                         (tkj_i32)start};
+    tkj_held_row held = {data,           (tkj_i32)start - ahead, (tkj_i32)p->width,
+                         (tkj_i32)start, (tkj_i32)start,         1};
     return held;
+}
+
+/** Columns from the block's first group to behind its last one. */
+TKJ_DEVICE tkj_i32 reach_of(const tkj_held_row *held)
+{
+    return TKJ_CAPACITY * held->blocks - (held->blocks - 1) * TKJ_WARP * TKJ_GROUP;
 }
 
 /** True if every thread holds scores of the window only. */
 TKJ_DEVICE bool is_full(const tkj_held_row *held)
 {
-    return held->end - held->first == TKJ_CAPACITY && held->begin == held->first;
+    return held->end - held->first >= reach_of(held) && held->begin <= held->first;
 }
 
 /** Score i of a group. */
@@ -112,32 +123,47 @@ TKJ_DEVICE void unpack(tkj_quad quad, float x[TKJ_GROUP])
         x[i] = tkj_float_of(element_of(quad, i));
 }
 
-/** One group at the edge of a row: columns outside it are not read and come as 0. */
-TKJ_DEVICE void load_group(const tkj_held_row *held, tkj_i32 column, float x[TKJ_GROUP])
+/** A group; columns outside the row are not read and come as 0. */
+TKJ_DEVICE tkj_quad load_group(const tkj_held_row *held, tkj_i32 column)
 {
-    if (column >= 0 && column + TKJ_GROUP <= held->width) {
-        unpack(*(const tkj_quad *)(held->row + column), x);
-        return;
-    }
+    if (column >= 0 && column + TKJ_GROUP <= held->width)
+        return *(const tkj_quad *)(held->row + column);
+    tkj_quad quad = {{0, 0, 0, 0}};
     TKJ_UNROLL
     for (tkj_i32 i = 0; i < TKJ_GROUP; i++) {
         bool inside = column + i >= 0 && column + i < held->width;
-        x[i] = inside ? tkj_float_of(held->row[column + i]) : 0.0f;
+        tkj_u32 bits = inside ? held->row[column + i] : 0;
+        quad.words[i * 4 / TKJ_GROUP] |= bits << (i % (TKJ_GROUP / 4) * 16);
     }
+    return quad;
 }
 
-TKJ_DEVICE void load_row(const tkj_held_row *held, float x[TKJ_ITEMS])
+/** This thread's groups, as they are in memory. */
+TKJ_DEVICE void load_groups(const tkj_held_row *held, tkj_quad quads[TKJ_GROUPS])
 {
-    bool all_readable = held->first >= 0 && held->first + TKJ_CAPACITY <= held->width;
+    bool all_readable = held->first >= 0 && held->first + reach_of(held) <= held->width;
     if (all_readable) {
         TKJ_UNROLL
         for (tkj_u32 g = 0; g < TKJ_GROUPS; g++)
-            unpack(*(const tkj_quad *)(held->row + group_column(held, g)), x + g * TKJ_GROUP);
+            quads[g] = *(const tkj_quad *)(held->row + group_column(held, g));
     } else {
         TKJ_UNROLL
         for (tkj_u32 g = 0; g < TKJ_GROUPS; g++)
-            load_group(held, group_column(held, g), x + g * TKJ_GROUP);
+            quads[g] = load_group(held, group_column(held, g));
     }
+}
+
+/** Score e of a thread's groups. */
+TKJ_DEVICE float score_of(const tkj_quad quads[TKJ_GROUPS], tkj_u32 e)
+{
+    return tkj_float_of(element_of(quads[e / TKJ_GROUP], e % TKJ_GROUP));
+}
+
+TKJ_DEVICE void unpack_groups(const tkj_quad quads[TKJ_GROUPS], float x[TKJ_ITEMS])
+{
+    TKJ_UNROLL
+    for (tkj_u32 e = 0; e < TKJ_ITEMS; e++)
+        x[e] = score_of(quads, e);
 }
 
 #define ALL_INSIDE ((tkj_u32)(((tkj_u64)1 << TKJ_ITEMS) - 1))
@@ -217,7 +243,8 @@ TKJ_DEVICE tkj_value_map range_of(tkj_i32 n, const tkj_held_shared *shared)
         top = tkj_warp_max(high == 0xffffffffu ? 0 : high);
     if (n - TKJ_TOPK < 8 * TKJ_WARPS)
         bottom = tkj_warp_min(low == 0 ? 0xffffffffu : low);
-    return tkj_value_map_of(tkj_float_of_key(top), tkj_float_of_key(bottom));
+    return tkj_value_map_of(tkj_cut_to_finite(tkj_float_of_key(top)),
+                            tkj_cut_to_finite(tkj_float_of_key(bottom)));
 }
 
 /** What is known of the choice so far. Masks have one bit for each of this thread's scores. */
@@ -349,7 +376,6 @@ TKJ_DEVICE void bin_by_key(const tkj_held_row *held, tkj_choice *choice, tkj_u32
     choice->candidates = inside;
     choice->wanted -= (tkj_u32)histogram->before;
     choice->count = (tkj_u32)histogram->inside;
-    tkj_block_barrier();
 }
 
 /** Step 4. */
@@ -363,23 +389,6 @@ TKJ_DEVICE void refine(const tkj_held_row *held, tkj_choice *choice, tkj_held_sh
         if (!choice->all_equal)
             bin_by_key(held, choice, high, low, &shared->histogram);
     }
-}
-
-/** Marks one position in a bitmap. */
-TKJ_DEVICE void mark(tkj_u32 *bitmap, const tkj_held_row *held, tkj_u32 position)
-{
-    tkj_u32 offset = (tkj_u32)(held->begin - held->first) + position;
-    tkj_u32 group = offset / TKJ_GROUP;
-    tkj_atomic_or(&bitmap[group / 4], 1u << (group % 4 * 8 + offset % TKJ_GROUP));
-}
-
-/** Writes this thread's bytes of a bitmap. */
-TKJ_DEVICE void store_mask(tkj_u32 *bitmap, tkj_u32 mask)
-{
-    TKJ_UNROLL
-    for (tkj_u32 g = 0; g < TKJ_GROUPS; g++)
-        ((tkj_u8 *)bitmap)[g * TKJ_THREADS + tkj_thread()] =
-            (tkj_u8)(mask >> (g * TKJ_GROUP) & ((1u << TKJ_GROUP) - 1));
 }
 
 /** Puts this thread's candidates into the list that all compare with. */
@@ -403,6 +412,38 @@ TKJ_DEVICE bool precedes(tkj_candidate a, tkj_candidate b)
     return a.key > b.key || (a.key == b.key && first);
 }
 
+/** How many of the listed candidates precede this one. All lanes call. */
+TKJ_DEVICE tkj_u32 candidates_before(tkj_candidate own, tkj_u32 count,
+                                     const tkj_held_shared *shared)
+{
+    tkj_u32 before = 0;
+    for (tkj_u32 first = 0; first < count; first += TKJ_WARP) {
+        tkj_u32 other = first + tkj_lane();
+        before += tkj_count_bits(
+            tkj_ballot(other < count && precedes(shared->candidates[other % TKJ_CANDIDATES], own)));
+    }
+    return before;
+}
+
+#if TKJ_ORDERED
+
+/** Marks one position in a bitmap. */
+TKJ_DEVICE void mark(tkj_u32 *bitmap, const tkj_held_row *held, tkj_u32 position)
+{
+    tkj_u32 offset = (tkj_u32)(held->begin - held->first) + position;
+    tkj_u32 group = offset / TKJ_GROUP;
+    tkj_atomic_or(&bitmap[group / 4], 1u << (group % 4 * 8 + offset % TKJ_GROUP));
+}
+
+/** Writes this thread's bytes of a bitmap. */
+TKJ_DEVICE void store_mask(tkj_u32 *bitmap, tkj_u32 mask)
+{
+    TKJ_UNROLL
+    for (tkj_u32 g = 0; g < TKJ_GROUPS; g++)
+        ((tkj_u8 *)bitmap)[g * TKJ_THREADS + tkj_thread()] =
+            (tkj_u8)(mask >> (g * TKJ_GROUP) & ((1u << TKJ_GROUP) - 1));
+}
+
 /** Step 5: marks the candidates that fewer than `wanted` others precede. A warp takes a candidate.
  */
 TKJ_DEVICE void compare_candidates(const tkj_held_row *held, tkj_u32 count, tkj_u32 wanted,
@@ -410,23 +451,9 @@ TKJ_DEVICE void compare_candidates(const tkj_held_row *held, tkj_u32 count, tkj_
 {
     for (tkj_u32 c = tkj_warp(); c < count; c += TKJ_WARPS) {
         tkj_candidate own = shared->candidates[c];
-        tkj_u32 rank = 0;
-        for (tkj_u32 first = 0; first < count; first += TKJ_WARP) {
-            tkj_u32 other = first + tkj_lane();
-            rank += tkj_count_bits(tkj_ballot(
-                other < count && precedes(shared->candidates[other % TKJ_CANDIDATES], own)));
-        }
-        if (rank < wanted && tkj_lane() == 0)
+        if (candidates_before(own, count, shared) < wanted && tkj_lane() == 0)
             mark(shared->taken, held, own.position);
     }
-}
-
-/** How many of the first `rank` equal candidates are taken. */
-TKJ_DEVICE tkj_u32 taken_of_equal(tkj_u32 rank, tkj_u32 wanted, tkj_u32 count)
-{
-    tkj_u32 skipped = TKJ_TIE_LARGEST ? count - wanted : 0;
-    tkj_u32 after = rank > skipped ? rank - skipped : 0;
-    return after < wanted ? after : wanted;
 }
 
 /** Offset from the block's first score of a bit of this thread's word w of a bitmap. */
@@ -440,7 +467,7 @@ TKJ_DEVICE tkj_u32 taken_bits(tkj_u32 equal, tkj_u32 rank, tkj_u32 wanted, tkj_u
 {
     tkj_u32 bits = 0;
     for (; equal != 0; equal &= equal - 1, rank++)
-        if (taken_of_equal(rank + 1, wanted, count) > taken_of_equal(rank, wanted, count))
+        if (tkj_taken_of_equal(rank + 1, wanted, count) != tkj_taken_of_equal(rank, wanted, count))
             bits |= equal & (0 - equal);
     return bits;
 }
@@ -460,7 +487,7 @@ TKJ_DEVICE void emit_bitmap(const tkj_held_row *held, tkj_u32 wanted, tkj_u32 co
     }
     tkj_u32 before = (tkj_u32)tkj_block_exclusive_sum(counts, &shared->scan);
     tkj_u32 rank = before >> 16;
-    tkj_u32 slot = (before & 0xffffu) + taken_of_equal(rank, wanted, count);
+    tkj_u32 slot = (before & 0xffffu) + (tkj_u32)tkj_taken_of_equal(rank, wanted, count);
     tkj_u32 ahead = (tkj_u32)(held->begin - held->first);
     TKJ_UNROLL
     for (tkj_u32 w = 0; w < WORDS; w++) {
@@ -471,34 +498,87 @@ TKJ_DEVICE void emit_bitmap(const tkj_held_row *held, tkj_u32 wanted, tkj_u32 co
     }
 }
 
-/** Steps 2 to 6 for a window of more than k scores. */
+/** Steps 5 and 6. */
+TKJ_DEVICE void list_taken(const tkj_held_row *held, const tkj_choice *choice,
+                           tkj_held_shared *shared)
+{
+    store_mask(shared->taken, choice->taken);
+    if (choice->all_equal)
+        store_mask(shared->equal, choice->candidates);
+    else if (choice->count > 0)
+        list_candidates(held, choice->candidates, shared);
+    tkj_block_barrier();
+    if (!choice->all_equal && choice->count > 0) {
+        compare_candidates(held, choice->count, choice->wanted, shared);
+        tkj_block_barrier();
+    }
+    emit_bitmap(held, choice->wanted, choice->all_equal ? choice->count : 0, shared);
+    tkj_block_barrier();
+}
+
+#else
+
+/** Lists as many as are wanted of candidates that are all equal. */
+TKJ_DEVICE void list_equal(const tkj_held_row *held, const tkj_choice *choice,
+                           tkj_held_shared *shared)
+{
+    tkj_u32 bits = choice->candidates;
+    tkj_u32 slot = (tkj_u32)TKJ_TOPK - choice->wanted +
+                   tkj_warp_slots(tkj_count_bits(bits), &shared->candidate_count);
+    TKJ_NO_UNROLL
+    for (; bits != 0 && slot < TKJ_TOPK; bits &= bits - 1)
+        shared->selected[slot++] = (tkj_u16)position_of(held, tkj_lowest_bit(bits));
+}
+
+/** Steps 5 and 6. */
+TKJ_DEVICE void list_taken(const tkj_held_row *held, const tkj_choice *choice,
+                           tkj_held_shared *shared)
+{
+    tkj_u32 slot = tkj_warp_slots(tkj_count_bits(choice->taken), &shared->taken);
+    TKJ_UNROLL
+    for (tkj_u32 e = 0; e < TKJ_ITEMS; e++)
+        if (choice->taken >> e & 1)
+            shared->selected[slot++] = (tkj_u16)position_of(held, e);
+    if (choice->all_equal)
+        list_equal(held, choice, shared);
+    else if (choice->count > 0)
+        list_candidates(held, choice->candidates, shared);
+    tkj_block_barrier();
+    if (choice->all_equal || choice->count == 0)
+        return;
+    tkj_u32 first = (tkj_u32)TKJ_TOPK - choice->wanted;
+    for (tkj_u32 c = tkj_warp(); c < choice->count; c += TKJ_WARPS) {
+        tkj_candidate own = shared->candidates[c];
+        tkj_u32 before = candidates_before(own, choice->count, shared);
+        if (before < choice->wanted && tkj_lane() == 0)
+            shared->selected[first + before] = (tkj_u16)own.position;
+    }
+    tkj_block_barrier();
+}
+
+#endif
+
+/** Steps 2 to 6 for a window of more than k scores. Ends with a barrier. */
 TKJ_DEVICE void select_held(const tkj_held_row *held, float x[TKJ_ITEMS], tkj_held_shared *shared)
 {
     tkj_u32 inside = window_mask(held);
     publish_extremes(x, held, inside, shared);
     tkj_histogram_clear(&shared->histogram);
-    if (tkj_thread() == 0)
+    if (tkj_thread() == 0) {
         shared->candidate_count = 0;
+#if !TKJ_ORDERED
+        shared->taken = 0;
+#endif
+    }
     tkj_block_barrier();
     tkj_choice choice = choose_by_value(x, inside, held->end - held->begin, shared);
-
     refine(held, &choice, shared);
     if (choice.wanted == choice.count) {
         choice.taken |= choice.candidates;
         choice.count = 0;
+        choice.all_equal = false;
     }
-    store_mask(shared->taken, choice.taken);
-    if (choice.all_equal)
-        store_mask(shared->equal, choice.candidates);
-    else if (choice.count > 0)
-        list_candidates(held, choice.candidates, shared);
-    tkj_block_barrier();
-    if (!choice.all_equal && choice.count > 0) {
-        compare_candidates(held, choice.count, choice.wanted, shared);
-        tkj_block_barrier();
-    }
-    emit_bitmap(held, choice.wanted, choice.all_equal ? choice.count : 0, shared);
-    tkj_block_barrier();
+    list_taken(held, &choice, shared);
 }
 
 #endif /* TKJ_HELD_ROW_CUH */

@@ -18,6 +18,7 @@ typedef struct tkj_histogram {
     tkj_u32 bins[TKJ_BINS]; /* at a multiple of 16 bytes */
     tkj_scan_shared scan;
     tkj_u32 bin;      /* found: the bin in which the wanted element lies */
+    tkj_u32 high_bin; /* likewise for a second rank, if one was asked for */
     tkj_count before; /* elements in the bins before it, all larger */
     tkj_count inside; /* elements in it */
 } tkj_histogram;
@@ -57,11 +58,13 @@ TKJ_DEVICE void tkj_histogram_collect(tkj_histogram *histogram, tkj_count own[TK
 }
 
 /**
- * Finds the bin of the `wanted`-th largest of the counted elements, 1 <= wanted <= their number.
- * Ends with a barrier; the result stays until the next search's first barrier.
+ * Finds the bin of the `wanted`-th largest of the counted elements, 1 <= wanted <= their number;
+ * and that of the `high`-th, unless it is 0. Ends with a barrier; the result stays until the next
+ * search's first barrier.
  */
 TKJ_DEVICE void tkj_histogram_find(tkj_histogram *histogram,
-                                   const tkj_count own[TKJ_BINS_PER_THREAD], tkj_count wanted)
+                                   const tkj_count own[TKJ_BINS_PER_THREAD], tkj_count wanted,
+                                   tkj_count high = 0)
 {
     tkj_count sum = 0;
     TKJ_UNROLL
@@ -75,6 +78,8 @@ TKJ_DEVICE void tkj_histogram_find(tkj_histogram *histogram,
             histogram->before = before;
             histogram->inside = own[j];
         }
+        if (high != 0 && before < high && high - before <= own[j])
+            histogram->high_bin = tkj_own_bin(j);
         before += own[j];
     }
     tkj_block_barrier();

@@ -65,19 +65,29 @@ typedef struct tkj_vector {
     tkj_i64 stride;
 } tkj_vector;
 
-/** One selection. Strides are in elements. */
+/** One selection. Strides are in elements. A GPU fetches parameters by lines of 64 bytes: what is
+ * needed before scores can be read is in the first one, whose first 16 bytes are the GPU's. */
 typedef struct tkj_select_params {
     const void *score; /* row i at score + i * score_stride */
     tkj_i64 score_stride;
-    tkj_i64 rows;     /* B */
-    tkj_i64 width;    /* L */
-    tkj_i64 out_rows; /* R >= B; rows beyond B are padding */
+    tkj_i64 width; /* L */
+    tkj_i64 rows;  /* B */
+    const tkj_i32 *lengths;
+    tkj_i64 simple_stride; /* not 0: row i's window is [0, lengths[i * simple_stride]) and R = B */
 
-    const tkj_i32 *lengths; /* row i = (b, j): lengths[b * stride_b + j * stride_j] */
-    tkj_i64 lengths_stride_b;
+    void *indices; /* int32 or int64, as the spec says */
+    tkj_i64 indices_stride;
+    tkj_i32 *raw_indices; /* NULL = not wanted */
+    tkj_i64 raw_indices_stride;
+    void *values; /* NULL = not wanted */
+    tkj_i64 values_stride;
+    tkj_i64 out_rows;      /* R >= B; rows beyond B are padding */
+    tkj_u32 *check_counts; /* NULL unless the spec has check */
+
+    tkj_i64 next_n;           /* row i = b * next_n + j */
+    tkj_i64 lengths_stride_b; /* its length: lengths[b * stride_b + j * stride_j] */
     tkj_i64 lengths_stride_j;
     tkj_i64 lengths_step;   /* 1: minus (next_n - 1 - j), never below 0; 0: as it is */
-    tkj_i64 next_n;         /* i = b * next_n + j */
     tkj_i64 compress_ratio; /* divides the length */
     tkj_vector row_starts;
     tkj_vector row_ends;
@@ -91,17 +101,9 @@ typedef struct tkj_select_params {
     tkj_i64 cu_batch; /* its size - 1 */
     tkj_vector row_to_batch;
     tkj_vector offsets; /* ragged: topk_indices_offset */
-
-    void *indices; /* int32 or int64, as the spec says */
-    tkj_i64 indices_stride;
-    tkj_i32 *raw_indices; /* NULL = not wanted */
-    tkj_i64 raw_indices_stride;
-    void *values; /* NULL = not wanted */
-    tkj_i64 values_stride;
-    tkj_u32 *check_counts; /* NULL unless the spec has check */
 } tkj_select_params;
 
-TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 280, "host and device must agree on the layout");
+TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 288, "host and device must agree on the layout");
 
 /** Outer dimensions that fast_topk can walk: 64 less the one that is searched. */
 #define TKJ_FAST_TOPK_DIMS 63

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file plateau.cuh
- * @brief Step 3 to 5 of select_stream.cu where a plateau of equal scores lies across the k-th
+ * @brief Steps 3 and 4 of select_stream.cu where a plateau of equal scores lies across the k-th
  * place.
  *
  * All scores above the plateau are taken, and as many of the plateau as are wanted, by position. So
@@ -15,15 +15,91 @@
 #ifndef TKJ_PLATEAU_CUH
 #define TKJ_PLATEAU_CUH
 
+/* Scores of one warp's turn: TKJ_GROUPS groups a lane, a group's lanes side by side. */
+#define TURN (TKJ_WARP * TKJ_ITEMS)
+
+#if TKJ_KEY_BITS == 32
+typedef tkj_u32 tkj_packed; /* a count of each group: lanes * 4 scores fit 8 bits */
+#define PACKED_BITS 8
+#else
+typedef tkj_u64 tkj_packed;
+#define PACKED_BITS 16
+#endif
+TKJ_STATIC_ASSERT(TKJ_GROUPS == 4, "a word packs the counts of four groups");
+
+/** Column of the first score of this lane's group g in a turn that starts at `column`. */
+TKJ_DEVICE tkj_i32 turn_column(tkj_i32 column, tkj_u32 g)
+{
+    return column + (tkj_i32)(g * TKJ_WARP + tkj_lane()) * TKJ_GROUP;
+}
+
+/** Loads this lane's scores of a turn. @return those that are in the window */
+TKJ_DEVICE tkj_u32 load_turn(const tkj_held_row *held, tkj_i32 column, float x[TKJ_ITEMS])
+{
+    bool inner = column >= held->begin && column + TURN <= held->end;
+    TKJ_UNROLL
+    for (tkj_u32 g = 0; g < TKJ_GROUPS; g++)
+        unpack(load_group(held, turn_column(column, g)), x + g * TKJ_GROUP);
+    tkj_u32 inside = ALL_INSIDE;
+    if (!inner) {
+        TKJ_UNROLL
+        for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
+            tkj_i32 at = turn_column(column, e / TKJ_GROUP) + (tkj_i32)(e % TKJ_GROUP);
+            inside &= ~((tkj_u32)(at < held->begin || at >= held->end) << e);
+        }
+    }
+    return inside;
+}
+
+/** The scores of a lane's group in a mask. */
+TKJ_DEVICE tkj_u32 group_bits(tkj_u32 mask, tkj_u32 g)
+{
+    return mask >> (g * TKJ_GROUP) & ((1u << TKJ_GROUP) - 1);
+}
+
+/** Where the first survivor of each of this lane's groups goes, counted from the turn's first one
+ * in this warp; and how many survive in the warp. */
+TKJ_DEVICE tkj_u32 rank_turn(tkj_u32 passed, tkj_u32 ranks[TKJ_GROUPS])
+{
+    tkj_packed counts = 0;
+    TKJ_UNROLL
+    for (tkj_u32 g = 0; g < TKJ_GROUPS; g++)
+        counts += (tkj_packed)tkj_count_bits(group_bits(passed, g)) << (g * PACKED_BITS);
+    tkj_packed sum = counts;
+    TKJ_UNROLL
+    for (tkj_u32 distance = 1; distance < TKJ_WARP; distance *= 2) {
+        tkj_packed below = tkj_shuffle_up(sum, distance);
+        sum += tkj_lane() >= distance ? below : 0;
+    }
+    tkj_packed total = tkj_warp_sum(counts);
+    tkj_packed before = sum - counts;
+    tkj_u32 first = 0;
+    TKJ_UNROLL
+    for (tkj_u32 g = 0; g < TKJ_GROUPS; g++) {
+        tkj_u32 mask = (1u << PACKED_BITS) - 1;
+        ranks[g] = first + (tkj_u32)(before >> (g * PACKED_BITS) & mask);
+        first += (tkj_u32)(total >> (g * PACKED_BITS) & mask);
+    }
+    return first;
+}
+
+/** Turns of one block: [begin, end). */
+typedef struct tkj_turns {
+    tkj_i32 begin;
+    tkj_i32 end;
+} tkj_turns;
+
+TKJ_DEVICE tkj_turns turns_of(const tkj_held_row *held, tkj_u32 rank, tkj_u32 size)
+{
+    tkj_i32 all = (held->end - held->first + TURN - 1) / TURN;
+    tkj_i32 share = (all + (tkj_i32)size - 1) / (tkj_i32)size;
+    tkj_i32 begin = share * (tkj_i32)rank;
+    tkj_turns turns = {begin, begin + share < all ? begin + share : all};
+    return turns;
+}
+
 /* Equal positions that are kept: the first k of them, or the last. */
 #define KEPT ((tkj_u32)TKJ_TOPK)
-
-/** The equal positions, where the scores of a list would be. */
-TKJ_DEVICE tkj_u32 *equal_positions(tkj_listing *shared)
-{
-    return (tkj_u32 *)shared->scores;
-}
-TKJ_STATIC_ASSERT(LIST * sizeof(tkj_element) >= TKJ_TOPK * 4, "equal positions fit the scores");
 
 /** This lane's scores of a turn above the plateau, and on it. */
 TKJ_DEVICE tkj_u32 split_turn(const tkj_held_row *held, tkj_u32 plateau, tkj_i32 column,
@@ -71,7 +147,7 @@ TKJ_DEVICE void store_positions(const tkj_held_row *held, tkj_i32 column, tkj_u3
 TKJ_DEVICE tkj_ring equal_ring(tkj_u32 count, tkj_listing *shared)
 {
     tkj_u32 from = TKJ_TIE_LARGEST && count > KEPT ? count - KEPT : 0;
-    tkj_ring ring = {equal_positions(shared), KEPT, from, from + KEPT};
+    tkj_ring ring = {shared->passed.positions.equal, KEPT, from, from + KEPT};
     return ring;
 }
 
@@ -101,7 +177,7 @@ TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plat
         tkj_u32 equal_base = counts.equal + (before >> 16);
         counts.above += total & 0xffffu;
         counts.equal += total >> 16;
-        const tkj_ring above_ring = {shared->positions, LIST, 0, LIST};
+        const tkj_ring above_ring = {shared->passed.positions.above, TKJ_LIST, 0, TKJ_LIST};
         const tkj_ring kept_ring = equal_ring(counts.equal, shared);
         store_positions(held, column, above, above_base, above_ranks, &above_ring);
         store_positions(held, column, equal, equal_base, equal_ranks, &kept_ring);
@@ -139,8 +215,8 @@ TKJ_DEVICE tkj_plateau_part share_out(tkj_plateau_counts own, tkj_listing *share
     }
 #endif
     tkj_u32 wanted = (tkj_u32)TKJ_TOPK - all.above;
-    tkj_u32 taken_below = taken_of_equal(lower.equal, wanted, all.equal);
-    tkj_u32 taken_up_to = taken_of_equal(lower.equal + own.equal, wanted, all.equal);
+    tkj_u32 taken_below = (tkj_u32)tkj_taken_of_equal(lower.equal, wanted, all.equal);
+    tkj_u32 taken_up_to = (tkj_u32)tkj_taken_of_equal(lower.equal + own.equal, wanted, all.equal);
     tkj_plateau_part part;
     part.exact = all.above <= TKJ_TOPK && all.above + all.equal >= TKJ_TOPK;
     part.slot = lower.above + taken_below;
@@ -184,8 +260,8 @@ TKJ_DEVICE void write_slot(const tkj_select_params *p, tkj_i64 row, const tkj_wi
 TKJ_DEVICE void write_part(const tkj_select_params *p, tkj_i64 row, const tkj_window *window,
                            const tkj_plateau_part *part, tkj_listing *shared)
 {
-    const tkj_u32 *above = shared->positions;
-    const tkj_u32 *equal = equal_positions(shared);
+    const tkj_u32 *above = shared->passed.positions.above;
+    const tkj_u32 *equal = shared->passed.positions.equal;
     TKJ_NO_UNROLL
     for (tkj_u32 i = tkj_thread(); i < part->above; i += TKJ_THREADS)
         write_slot(p, row, window,
@@ -196,11 +272,12 @@ TKJ_DEVICE void write_part(const tkj_select_params *p, tkj_i64 row, const tkj_wi
     for (tkj_u32 i = tkj_thread(); i < part->equal; i += TKJ_THREADS) {
         tkj_u32 position = equal[(part->first_equal + i) % KEPT];
         write_slot(p, row, window,
-                   part->slot + i + count_below(above, 0, part->above, LIST, position), position);
+                   part->slot + i + count_below(above, 0, part->above, TKJ_LIST, position),
+                   position);
     }
 }
 
-/** Steps 3 to 5. All blocks of the cluster call. @return false if the plateau was not the right
+/** Steps 3 and 4. All blocks of the cluster call. @return false if the plateau was not the right
  * one: then nothing was written */
 TKJ_DEVICE bool select_on_plateau(const tkj_select_params *p, tkj_i64 row, const tkj_held_row *held,
                                   tkj_u32 plateau, tkj_stream_shared *shared)

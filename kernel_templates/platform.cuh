@@ -64,6 +64,13 @@ typedef struct __align__(16) tkj_quad
 }
 tkj_quad;
 
+/** 8 bytes, likewise. */
+typedef struct __align__(8) tkj_pair
+{
+    tkj_u32 words[2];
+}
+tkj_pair;
+
 /** Bit l is the condition of lane l; all lanes call. */
 TKJ_DEVICE tkj_u32 tkj_ballot(bool condition)
 {
@@ -164,6 +171,38 @@ TKJ_DEVICE float tkj_fma_saturated(float a, float b, float c)
     float result;
     asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
     return result;
+}
+
+/** Requests global memory that will be read soon, from an address and of a size that are multiples
+ * of 16. One thread asks for all. */
+TKJ_DEVICE void tkj_prefetch(const void *address, tkj_u32 bytes)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(address)),
+        "r"(bytes)
+        : "memory");
+#endif
+}
+
+/** Fetches a parameter, and what is beside it, before it is needed. */
+TKJ_DEVICE void tkj_prefetch_parameter(const void *value)
+{
+    asm volatile("" ::"l"(value));
+}
+
+/** About 1 / x. */
+TKJ_DEVICE float tkj_reciprocal(float x)
+{
+    float result;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+}
+
+/** Bit 31: x is below a pivot, which is a number; NaN is not. The other bits are anything. */
+TKJ_DEVICE tkj_u32 tkj_sign_if_below(float x, float pivot)
+{
+    return tkj_bits_from_float(x - pivot); /* NaN comes out positive */
 }
 
 /** A float16, given as bits, as a float: exact. */
@@ -272,11 +311,11 @@ TKJ_DEVICE tkj_u32 tkj_shared_address(const void *shared)
     return (tkj_u32)__cvta_generic_to_shared(shared);
 }
 
-/** Rank of this block in its cluster. */
+/** Rank of this block in its cluster. Read anew each time, or it would take a register for long. */
 TKJ_DEVICE tkj_u32 tkj_cluster_rank(void)
 {
     tkj_u32 rank;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
 
@@ -286,6 +325,21 @@ TKJ_DEVICE tkj_u32 tkj_cluster_size(void)
     tkj_u32 size;
     asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
     return size;
+}
+
+/** Number of this block's cluster in the grid, and how many clusters it has. */
+TKJ_DEVICE tkj_u32 tkj_cluster(void)
+{
+    tkj_u32 cluster;
+    asm("mov.u32 %0, %%clusterid.x;" : "=r"(cluster));
+    return cluster;
+}
+
+TKJ_DEVICE tkj_u32 tkj_cluster_count(void)
+{
+    tkj_u32 count;
+    asm("mov.u32 %0, %%nclusterid.x;" : "=r"(count));
+    return count;
 }
 
 /** Every thread of the cluster arrives once, then waits once. */

@@ -78,15 +78,6 @@ TKJ_DEVICE tkj_threshold tkj_find_threshold(const tkj_elements *elements, tkj_i6
     return found;
 }
 
-/** Selected among the first `rank` elements that equal the threshold. */
-TKJ_DEVICE tkj_count tkj_taken_of_equal(const tkj_threshold *threshold, tkj_count rank)
-{
-    tkj_count skipped = TKJ_TIE_LARGEST ? threshold->equal - threshold->wanted : 0;
-    if (rank <= skipped)
-        return 0;
-    return rank - skipped < threshold->wanted ? rank - skipped : threshold->wanted;
-}
-
 /**
  * Writes the positions of all elements above the threshold and of the wanted ones that equal it
  * into slots 0 .. k-1, in ascending position. The order follows from prefix sums alone, so it is
@@ -98,6 +89,7 @@ TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_t
     tkj_count above_before = 0; /* elements above the threshold in the tiles before this one */
     tkj_count equal_before = 0;
     tkj_u32 lower_lanes = (1u << tkj_lane()) - 1;
+    tkj_count wanted = threshold->wanted;
     for (tkj_i64 tile = 0; tile < n; tile += TKJ_THREADS * TKJ_COLLECTED) {
         tkj_i64 first = tile + (tkj_i64)tkj_warp() * TKJ_WARP * TKJ_COLLECTED + tkj_lane();
         tkj_u32 above[TKJ_COLLECTED]; /* one bit a lane */
@@ -120,10 +112,10 @@ TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_t
         for (tkj_u32 j = 0; j < TKJ_COLLECTED; j++) {
             tkj_count a = above_rank + tkj_count_bits(above[j] & lower_lanes);
             tkj_count e = equal_rank + tkj_count_bits(equal[j] & lower_lanes);
-            tkj_count taken = tkj_taken_of_equal(threshold, e);
+            tkj_count taken = tkj_taken_of_equal(e, wanted, threshold->equal);
             bool is_above = above[j] >> tkj_lane() & 1;
-            bool is_taken =
-                (equal[j] >> tkj_lane() & 1) && tkj_taken_of_equal(threshold, e + 1) != taken;
+            bool is_taken = (equal[j] >> tkj_lane() & 1) &&
+                            tkj_taken_of_equal(e + 1, wanted, threshold->equal) != taken;
             if (is_above || is_taken)
                 *tkj_slot(slots, (tkj_i64)(a + taken)) = (tkj_index)(first + j * TKJ_WARP);
             above_rank += tkj_count_bits(above[j]);
@@ -131,7 +123,7 @@ TKJ_DEVICE void tkj_collect(const tkj_elements *elements, tkj_i64 n, const tkj_t
         }
         above_before += (tkj_u32)total & 0xffffu;
         equal_before += (tkj_u32)total >> 16;
-        if (above_before + tkj_taken_of_equal(threshold, equal_before) == k)
+        if (above_before + tkj_taken_of_equal(equal_before, wanted, threshold->equal) == k)
             break;
     }
 }

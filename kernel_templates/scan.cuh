@@ -14,16 +14,36 @@ typedef struct tkj_scan_shared {
 } tkj_scan_shared;
 
 /** Sum over the lower lanes of this warp. */
-TKJ_DEVICE tkj_count tkj_warp_exclusive_sum(tkj_count value)
+TKJ_DEVICE tkj_u32 tkj_warp_exclusive_sum(tkj_u32 value)
 {
-    tkj_count sum = value;
+    tkj_u32 sum = value;
     TKJ_UNROLL
     for (tkj_u32 distance = 1; distance < TKJ_WARP; distance *= 2) {
-        tkj_count below = tkj_shuffle_up(sum, distance);
-        if (tkj_lane() >= distance)
-            sum += below;
+        tkj_u32 below = tkj_shuffle_up(sum, distance);
+        sum += tkj_lane() >= distance ? below : 0;
     }
     return sum - value;
+}
+
+TKJ_DEVICE tkj_u64 tkj_warp_exclusive_sum(tkj_u64 value)
+{
+    tkj_u64 sum = value;
+    TKJ_UNROLL
+    for (tkj_u32 distance = 1; distance < TKJ_WARP; distance *= 2) {
+        tkj_u64 below = tkj_shuffle_up(sum, distance);
+        sum += tkj_lane() >= distance ? below : 0;
+    }
+    return sum - value;
+}
+
+/** The first of `count` places for each lane's own, in no particular order among warps, of a
+ * counter in shared memory. All lanes call. */
+TKJ_DEVICE tkj_u32 tkj_warp_slots(tkj_u32 count, tkj_u32 *counter)
+{
+    tkj_u32 below = tkj_warp_exclusive_sum(count);
+    tkj_u32 total = tkj_shuffle(below + count, TKJ_WARP - 1);
+    tkj_u32 base = tkj_lane() == 0 && total != 0 ? tkj_atomic_fetch_add(counter, total) : 0;
+    return tkj_shuffle(base, 0) + below;
 }
 
 /** Sum of the sums of the warps below this one; and of all warps. All lanes call. */

@@ -23,11 +23,15 @@ typedef union tkj_registers_shared {
 /** All steps for one row of the batch. */
 TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_registers_shared *shared)
 {
+    tkj_quad quads[TKJ_GROUPS];
     float x[TKJ_ITEMS];
-    tkj_window window = tkj_window_start(p, row);
+    tkj_i32 given;
+    tkj_window window = tkj_window_start(p, row, &given);
     tkj_held_row held = hold(p, row, window.start);
-    load_row(&held, x);
-    tkj_window_finish(p, row, &window);
+    load_groups(&held, quads);
+    unpack_groups(quads, x);
+    tkj_prefetch_parameter(p->indices);
+    tkj_window_finish(p, row, given, &window);
     held.end = held.begin + (tkj_i32)window.length;
     tkj_selection selection = {window.length, 0, 0};
     if (window.length > TKJ_TOPK) {
@@ -46,11 +50,14 @@ TKJ_KERNEL(tkj_select_params, p)
     TKJ_SHARED(tkj_registers_shared, shared);
     tkj_wait_for_dependencies();
     tkj_release_dependents();
-    for (tkj_i64 row = tkj_block(); row < p.out_rows; row += tkj_block_count()) {
+    for (tkj_i64 row = tkj_block();;) {
         if (row < p.rows)
             select_row(&p, row, shared);
         else
             tkj_write_padding(&p, row, 0);
+        row += tkj_block_count();
+        if (row >= tkj_rows_to_write(&p))
+            break;
         tkj_block_barrier(); /* the next row uses the same shared memory */
     }
 }

@@ -31,4 +31,12 @@ TKJ_DEVICE tkj_index *tkj_slot(const tkj_slots *slots, tkj_i64 s)
 #endif
 }
 
+/** How many of the first `rank` of `equal` equal elements are taken, if `wanted` of them are. */
+TKJ_DEVICE tkj_count tkj_taken_of_equal(tkj_count rank, tkj_count wanted, tkj_count equal)
+{
+    tkj_count skipped = TKJ_TIE_LARGEST ? equal - wanted : 0;
+    tkj_count after = rank > skipped ? rank - skipped : 0;
+    return after < wanted ? after : wanted;
+}
+
 #endif /* TKJ_SLOTS_CUH */

@@ -30,12 +30,16 @@ TKJ_DEVICE bool tkj_is_finite(float x)
     return (tkj_bits_from_float(x) & 0x7fffffffu) < 0x7f800000u;
 }
 
-/** A map of [bottom, top] onto all bins; any floats, NaN too. */
+/** The nearest finite float; of NaN the largest one. */
+TKJ_DEVICE float tkj_cut_to_finite(float x)
+{
+    return fmaxf(fminf(x, TKJ_FLOAT_MAX), -TKJ_FLOAT_MAX);
+}
+
+/** A map of [bottom, top] onto all bins; any finite floats. */
 TKJ_DEVICE tkj_value_map tkj_value_map_of(float top, float bottom)
 {
-    top = fmaxf(fminf(top, TKJ_FLOAT_MAX), -TKJ_FLOAT_MAX);
-    bottom = fminf(fmaxf(bottom, -TKJ_FLOAT_MAX), TKJ_FLOAT_MAX);
-    float scale = 1.0f / (top - bottom);
+    float scale = tkj_reciprocal(top - bottom);
     bool usable = scale > 0.0f && tkj_is_finite(scale) && tkj_is_finite(top * scale);
     tkj_value_map map = {usable ? top * scale : 0.0f, usable ? -scale : 0.0f};
     return map;
@@ -56,6 +60,12 @@ TKJ_DEVICE float tkj_value_place(const tkj_value_map *map, float x)
 TKJ_DEVICE tkj_u32 tkj_value_bin_bits(const tkj_value_map *map, float x)
 {
     return tkj_bits_from_float(fmaf(tkj_value_place(map, x), (float)(TKJ_BINS - 1), TKJ_TWO_23));
+}
+
+/** The bin of a score. */
+TKJ_DEVICE tkj_u32 tkj_value_bin(const tkj_value_map *map, float x)
+{
+    return tkj_value_bin_bits(map, x) - TKJ_TWO_23_BITS;
 }
 
 #endif /* TKJ_VALUE_BINS_CUH */

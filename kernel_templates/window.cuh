@@ -61,16 +61,26 @@ TKJ_DEVICE tkj_i64 tkj_request(const tkj_select_params *p, tkj_i64 row)
     return tkj_divide(row, p->next_n);
 }
 
-/** Length of row i by `lengths`: the speculative rule, then the compression; not yet clamped. */
-TKJ_DEVICE tkj_i64 tkj_given_length(const tkj_select_params *p, tkj_i64 row, tkj_i64 limit)
+/** What `lengths` or `row_ends` says of row i, if there is one. */
+TKJ_DEVICE tkj_i32 tkj_given_length(const tkj_select_params *p, tkj_i64 row)
 {
-    tkj_i64 b = tkj_request(p, row);
-    tkj_i64 j = row - b * p->next_n;
-    tkj_i64 given = p->lengths[b * p->lengths_stride_b + j * p->lengths_stride_j];
+    if (p->lengths) {
+        tkj_i64 b = tkj_request(p, row);
+        tkj_i64 j = row - b * p->next_n;
+        return p->lengths[b * p->lengths_stride_b + j * p->lengths_stride_j];
+    }
+    return p->row_ends.data ? p->row_ends.data[row * p->row_ends.stride] : 0;
+}
+
+/** Length of row i by what `lengths` says: the speculative rule, then the compression; clamped. */
+TKJ_DEVICE tkj_i64 tkj_length_of(const tkj_select_params *p, tkj_i64 row, tkj_i64 given,
+                                 tkj_i64 limit)
+{
+    tkj_i64 j = row - tkj_request(p, row) * p->next_n;
     tkj_i64 shortened = given - p->lengths_step * (p->next_n - 1 - j);
     tkj_i64 length = tkj_divide(shortened > 0 ? shortened : 0, p->compress_ratio);
     tkj_check_row(p, given < 0 || length > limit, TKJ_CHECK_LENGTHS);
-    return length;
+    return tkj_clamp(length, 0, limit);
 }
 
 /** Table row of row i, or -1 if it has none. */
@@ -100,28 +110,45 @@ TKJ_DEVICE tkj_i64 tkj_table_row(const tkj_select_params *p, tkj_i64 row)
     return inside ? b : -1;
 }
 
-/** The window's start alone, for loads that need not wait for the length. */
-TKJ_DEVICE tkj_window tkj_window_start(const tkj_select_params *p, tkj_i64 row)
+/** The window's start alone, for loads that need not wait for the length; `given` is requested, but
+ * not waited for: for tkj_window_finish. */
+TKJ_DEVICE tkj_window tkj_window_start(const tkj_select_params *p, tkj_i64 row, tkj_i32 *given)
 {
     tkj_window window = {0, 0, 0, 0, 0};
+    if (p->simple_stride) {
+        *given = p->lengths[row * p->simple_stride];
+        return window;
+    }
+    *given = tkj_given_length(p, row);
     tkj_i64 start = tkj_vector_at(&p->row_starts, row, 0);
     window.start = tkj_clamp(start, 0, p->width);
     tkj_check_row(p, start != window.start, TKJ_CHECK_ROW_STARTS);
     return window;
 }
 
-/** Its length and what its positions map to. */
-TKJ_DEVICE void tkj_window_finish(const tkj_select_params *p, tkj_i64 row, tkj_window *window)
+/** The length from what was given. */
+TKJ_DEVICE void tkj_window_length(const tkj_select_params *p, tkj_i64 row, tkj_i32 given,
+                                  tkj_window *window)
 {
     tkj_i64 limit = p->width - window->start;
-    if (p->lengths) {
-        window->length = tkj_clamp(tkj_given_length(p, row, limit), 0, limit);
+    if (p->simple_stride) {
+        window->length = tkj_clamp(given, 0, limit);
+        tkj_check_row(p, given != window->length, TKJ_CHECK_LENGTHS);
+    } else if (p->lengths) {
+        window->length = tkj_length_of(p, row, given, limit);
     } else {
-        tkj_i64 end = tkj_vector_at(&p->row_ends, row, p->width);
+        tkj_i64 end = p->row_ends.data ? given : p->width;
         tkj_i64 clamped = tkj_clamp(end, window->start, p->width);
         tkj_check_row(p, end != clamped, TKJ_CHECK_LENGTHS);
         window->length = clamped - window->start;
     }
+}
+
+/** The window's length and what its positions map to. */
+TKJ_DEVICE void tkj_window_finish(const tkj_select_params *p, tkj_i64 row, tkj_i32 given,
+                                  tkj_window *window)
+{
+    tkj_window_length(p, row, given, window);
 #if TKJ_LAYOUT == TKJ_PAGED
     tkj_i64 table_row = tkj_table_row(p, row);
     if (table_row < 0) {
@@ -135,11 +162,18 @@ TKJ_DEVICE void tkj_window_finish(const tkj_select_params *p, tkj_i64 row, tkj_w
 #endif
 }
 
+/** Rows to write. */
+TKJ_DEVICE tkj_i64 tkj_rows_to_write(const tkj_select_params *p)
+{
+    return p->simple_stride ? p->rows : p->out_rows;
+}
+
 /** The window of row i < B. The same in every thread of the block. */
 TKJ_DEVICE tkj_window tkj_window_of(const tkj_select_params *p, tkj_i64 row)
 {
-    tkj_window window = tkj_window_start(p, row);
-    tkj_window_finish(p, row, &window);
+    tkj_i32 given;
+    tkj_window window = tkj_window_start(p, row, &given);
+    tkj_window_finish(p, row, given, &window);
     return window;
 }
 

@@ -10,16 +10,15 @@
 /** Where the positions of a row are. */
 typedef struct tkj_selection {
     tkj_i64 count;            /* slots that hold one */
-    const tkj_u16 *selected;  /* NULL: 0 .. count - 1 */
-    const tkj_u32 *positions; /* NULL: selected holds positions; else places in this list */
+    const tkj_u16 *selected;  /* here, */
+    const tkj_u32 *positions; /* or here; else they are 0 .. count - 1 */
 } tkj_selection;
 
 TKJ_DEVICE tkj_i64 tkj_selected_at(const tkj_selection *selection, tkj_i64 s)
 {
-    if (!selection->selected)
-        return s;
-    tkj_u32 place = selection->selected[s];
-    return selection->positions ? selection->positions[place] : place;
+    if (selection->positions)
+        return selection->positions[s];
+    return selection->selected ? selection->selected[s] : s;
 }
 
 #if TKJ_INDEX_BITS == 32

@@ -61,6 +61,7 @@ void tkj_prelude(const topk_jit_spec *spec, const tkj_variant *variant, char tex
              "#define TKJ_LAYOUT %s\n"
              "#define TKJ_PAGE_SHIFT %d\n"
              "#define TKJ_SORTED %d\n"
+             "#define TKJ_ORDERED %d\n"
              "#define TKJ_TIE_LARGEST %d\n"
              "#define TKJ_NAN_LAST %d\n"
              "#define TKJ_CHECK %d\n"
@@ -73,8 +74,9 @@ void tkj_prelude(const topk_jit_spec *spec, const tkj_variant *variant, char tex
              "#include \"%s\"\n",
              entry, spec->topk, dtype_constant(spec->dtype),
              spec->index_dtype == TOPK_JIT_INT64 ? 64 : 32, layout_constant(spec->layout),
-             page_shift(spec), spec->sorted, spec->tie_break == TOPK_JIT_TIE_BREAK_LARGEST,
-             spec->nan_last, spec->check, variant->threads, variant->items, variant->blocks_per_sm,
-             variant->clusters, variant->sort_capacity, variant->shared_bytes,
-             variant->template_name);
+             page_shift(spec), spec->sorted,
+             spec->deterministic || spec->tie_break != TOPK_JIT_TIE_BREAK_NONE,
+             spec->tie_break == TOPK_JIT_TIE_BREAK_LARGEST, spec->nan_last, spec->check,
+             variant->threads, variant->items, variant->blocks_per_sm, variant->clusters,
+             variant->sort_capacity, variant->shared_bytes, variant->template_name);
 }

@@ -380,6 +380,16 @@ static bool rows_aligned(const reader *r)
     return (uintptr_t)score->data % 16 == 0 && r->params->score_stride * score->element % 16 == 0;
 }
 
+/** What the parameter of that name is. */
+static int64_t simple_stride(const tkj_select_params *params)
+{
+    bool simple = params->lengths != NULL && params->next_n == 1 && params->compress_ratio == 1 &&
+                  params->row_starts.data == NULL && params->rows == params->out_rows;
+    if (!simple)
+        return 0;
+    return params->rows == 1 ? 1 : params->lengths_stride_b; /* of one row it may be anything */
+}
+
 static topk_jit_spec spec_of(const reader *r)
 {
     const topk_jit_select_args *args = r->args;
@@ -424,6 +434,7 @@ topk_jit_status tkj_problem_select(const topk_jit_select_args *args, tkj_select_
     out->spec = tkj_spec_canonical(&spec);
     out->device = r.views[0].device;
     out->pdl = args->pdl != 0;
+    r.params->simple_stride = simple_stride(r.params);
     out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r)};
     return TOPK_JIT_OK;
 }

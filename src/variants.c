@@ -92,12 +92,12 @@ static uint32_t held_bytes(const topk_jit_spec *spec, const registers_shape *sha
 {
     uint32_t capacity = shape->threads * shape->items;
     uint32_t selected = 2u * (spec->topk < capacity ? (uint32_t)spec->topk : capacity);
-    uint32_t phase = LARGER(selected, histogram_bytes(spec, shape->threads));
     uint32_t group = 16u / (uint32_t)tkj_dtype_size(spec->dtype);
     uint32_t bitmaps = 2u * (capacity / group);
     uint32_t candidates = 256u * 8u;
     uint32_t warps = 2u * 4u * (shape->threads / 32u); /* below: and the row and its window */
-    return (phase + bitmaps + candidates + warps + scan_bytes(spec, shape->threads) + 96u + 15u) /
+    return (selected + histogram_bytes(spec, shape->threads) + bitmaps + candidates + warps +
+            scan_bytes(spec, shape->threads) + 96u + 15u) /
            16u * 16u;
 }
 
@@ -121,21 +121,33 @@ static tkj_variant registers_variant(const topk_jit_spec *spec, const registers_
     };
 }
 
-/* The largest k of which a sample lets few enough others survive beside it (LIST). */
+/* The largest k of which a sample lets few enough others pass beside it. */
 #define STREAM_TOPK_MAX 4096
 
+/* Scores that may pass (LIST). */
+#define STREAM_LIST 6144u
+
+/** tkj_listed_shared: bitmap, codes, extremes, positions. */
+static uint32_t listed_bytes(const topk_jit_spec *spec, uint32_t threads)
+{
+    return threads * 16u + 256u * 8u + 2u * 8u * (threads / 32u) + scan_bytes(spec, threads) +
+           4u * (uint32_t)spec->topk + 32u;
+}
+
 /** select_stream.cu: four groups of 16 bytes a thread, so that 8192 scores are held. */
-static tkj_variant stream_variant(const topk_jit_spec *spec, int architecture)
+static tkj_variant stream_variant(const topk_jit_spec *spec, const char *name, bool clusters)
 {
     bool wide = spec->dtype == TOPK_JIT_FLOAT32;
-    const registers_shape shape = {"stream", wide ? 512 : 256, wide ? 16 : 32, wide ? 2 : 3, true};
+    const registers_shape shape = {name, wide ? 512 : 256, wide ? 16 : 32, 2, true};
     tkj_variant variant = registers_variant(spec, &shape);
-    uint32_t list = (uint32_t)variant.capacity * (4u + (uint32_t)tkj_dtype_size(spec->dtype));
-    variant.template_name = "select_stream.cu";
     uint32_t counts = 2u * 4u * (shape.threads / 32u) + 48u;
-    variant.shared_bytes = LARGER(held_bytes(spec, &shape) + list + counts, sort_bytes(spec));
-    variant.clusters = architecture >= 90;
-    variant.capacity = INT32_MAX - 4096; /* columns and turns are counted in 32 bits */
+    variant.template_name = "select_stream.cu";
+    variant.shared_bytes = LARGER(held_bytes(spec, &shape) + STREAM_LIST * 8u +
+                                      listed_bytes(spec, shape.threads) + counts,
+                                  sort_bytes(spec));
+    variant.clusters = clusters;
+    variant.shared_bytes += clusters ? 64 : 0; /* tkj_gather */
+    variant.capacity = INT32_MAX - 16384;      /* columns and rounds are counted in 32 bits */
     return variant;
 }
 
@@ -149,8 +161,11 @@ size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
     for (size_t i = 0; i < sizeof registers_shapes / sizeof registers_shapes[0]; i++)
         if (registers_shapes[i].narrow || spec->dtype == TOPK_JIT_FLOAT32)
             out[count++] = registers_variant(spec, &registers_shapes[i]);
-    if (spec->topk <= STREAM_TOPK_MAX && architecture >= 80) /* 7.5 has 64 KiB a block */
-        out[count++] = stream_variant(spec, architecture);
+    if (spec->topk <= STREAM_TOPK_MAX && architecture >= 80) { /* 7.5 has 64 KiB a block */
+        out[count++] = stream_variant(spec, "stream", false);
+        if (architecture >= 90)
+            out[count++] = stream_variant(spec, "cluster", true);
+    }
     return count;
 }
 
@@ -161,27 +176,8 @@ static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
     return shape->width + (shape->aligned ? 0 : group - 1);
 }
 
-size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,
-                           const tkj_call_shape *shape, const tkj_device_facts *facts)
-{
-    /* Of the variants that hold the row, the smallest; of equal ones the one that has more blocks
-       an SM if there are more rows than the GPU takes of the other. */
-    size_t best = 0;
-    for (size_t v = 1; v < count; v++) {
-        if (variants[v].capacity < reach(spec, shape))
-            continue;
-        bool smaller = best == 0 || variants[v].capacity < variants[best].capacity;
-        bool denser = best != 0 && variants[v].capacity == variants[best].capacity &&
-                      variants[v].blocks_per_sm > variants[best].blocks_per_sm &&
-                      shape->rows > (int64_t)variants[best].blocks_per_sm * facts->sm_count;
-        if (smaller || denser)
-            best = v;
-    }
-    return best;
-}
-
-/* Fewer scores a block than this are not worth another block. */
-#define CLUSTER_SHARE 4096
+/* Scores that one block of a cluster should have, at least: what its registers hold. */
+#define CLUSTER_SHARE 8192
 
 /* The largest size that every GPU with clusters grants. */
 #define CLUSTER_MAX 8u
@@ -194,10 +190,35 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
         shape->max_sms > 0 && shape->max_sms < facts->sm_count ? shape->max_sms : facts->sm_count;
     if (!variant->clusters || !facts->clusters)
         return 1;
+    /* As many blocks as the GPU has SMs pay; twice as many, which share them, do for long rows. */
     while (size < CLUSTER_MAX && shape->rows <= sms / (2 * (int64_t)size) &&
            shape->width >= 2 * (int64_t)size * CLUSTER_SHARE)
         size *= 2;
     return size;
+}
+
+/** True if, of variants that hold the row, a is better than b. */
+static bool is_better(const tkj_variant *a, const tkj_variant *b, const tkj_call_shape *shape,
+                      const tkj_device_facts *facts)
+{
+    if (a->capacity != b->capacity)
+        return b->capacity == 0 || a->capacity < b->capacity;
+    if (a->clusters != b->clusters)
+        return a->clusters && tkj_variants_cluster(a, shape, facts) > 1;
+    /* More blocks an SM, if there are more rows than the GPU takes of the other. */
+    return a->blocks_per_sm > b->blocks_per_sm &&
+           shape->rows > (int64_t)b->blocks_per_sm * facts->sm_count;
+}
+
+size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,
+                           const tkj_call_shape *shape, const tkj_device_facts *facts)
+{
+    size_t best = 0;
+    for (size_t v = 1; v < count; v++)
+        if (variants[v].capacity >= reach(spec, shape) &&
+            is_better(&variants[v], &variants[best], shape, facts))
+            best = v;
+    return best;
 }
 
 uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster)

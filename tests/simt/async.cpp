@@ -32,7 +32,7 @@ static void issue(thread *self, async_op *op)
 /** An mbarrier that an operation will complete on. */
 static void attach(thread *self, async_op *op, uint64_t *address)
 {
-    mbarrier *bar = used_mbarrier(self, address, op->pc);
+    mbarrier *bar = known_mbarrier(self, address);
     if (!bar->fenced)
         fault("%s lets an asynchronous operation complete on an mbarrier whose initialisation was "
               "not fenced (%s)",

@@ -60,6 +60,10 @@ void tkj_simt_cluster_arrive(bool release, tkj_simt_site site)
     if (self->cluster_arrived)
         fault("%s arrives at the cluster barrier (%s) twice without a wait", text_of(self),
               text_of(site));
+    for (auto &entry : self->home->mbarriers)
+        if (entry.second.init_actor == self->actor && entry.second.released &&
+            entry.second.released_in == 0)
+            entry.second.released_in = home->phase + 1;
     if (release) {
         learn_all(&home->published, self);
         bump(self);
@@ -89,6 +93,7 @@ void tkj_simt_cluster_wait(tkj_simt_site site)
         wait_for(self, "at the cluster barrier");
     }
     self->cluster_arrived = false;
+    self->cluster_phases = self->cluster_phase + 1;
     acquire(self, home->done);
 }
 

@@ -47,6 +47,7 @@ struct thread {
     bool waited = false;           /* for the kernels that this one depends on */
     bool cluster_arrived = false;  /* and has not yet waited */
     uint32_t cluster_phase = 0;    /* that it arrived in */
+    uint32_t cluster_phases = 0;   /* that it has waited for */
     std::vector<uint32_t> fences;  /* epochs at which it made writes visible to the async proxy */
     bool fence_covers_all = false; /* one since it last learnt of others' writes */
 
@@ -90,9 +91,11 @@ struct mbarrier {
     uint32_t in_flight = 0;  /* async operations that will complete on it */
     uint32_t init_actor = 0; /* the thread that initialised it, and when */
     uint32_t init_epoch = 0;
-    bool fenced = false;    /* its initialisation is visible to other proxies and blocks */
-    vector_clock published; /* by arrivals of this phase */
-    vector_clock_ptr done;  /* by the last complete phase */
+    bool fenced = false;      /* its initialisation is visible to other proxies */
+    bool released = false;    /* and to other blocks, */
+    uint32_t released_in = 0; /* from this cluster phase on; 0 = not yet */
+    vector_clock published;   /* by arrivals of this phase */
+    vector_clock_ptr done;    /* by the last complete phase */
     std::vector<std::pair<thread *, uint32_t>> waiting; /* with the parity */
 };
 
@@ -231,8 +234,8 @@ void check_retired(block *b);
 block *owner_of(const thread *self, const void *address);
 /** nullptr = there is no mbarrier at this address. */
 mbarrier *find_mbarrier(block *b, uint64_t *address);
-/** An mbarrier that the thread uses: initialised, and known to be. */
-mbarrier *used_mbarrier(thread *self, uint64_t *address, place pc);
+/** An mbarrier that is initialised, and known to be by the thread. */
+mbarrier *known_mbarrier(thread *self, uint64_t *address);
 /** Ends the phase if nothing is missing. */
 void try_complete(mbarrier *bar);
 

@@ -28,18 +28,34 @@ mbarrier *find_mbarrier(block *b, uint64_t *address)
     return found != b->mbarriers.end() ? &found->second : nullptr;
 }
 
-mbarrier *used_mbarrier(thread *self, uint64_t *address, place pc)
+/** What the initialising thread fenced before it arrived at a cluster barrier, be it relaxed, is
+ * known to who has waited there. */
+static bool knows_init(const thread *self, const mbarrier *bar)
+{
+    return knows(self, bar->init_actor, bar->init_epoch) ||
+           (bar->released_in != 0 && self->cluster_phases >= bar->released_in);
+}
+
+mbarrier *known_mbarrier(thread *self, uint64_t *address)
 {
     mbarrier *bar = find_mbarrier(owner_of(self, address), address);
     if (bar == nullptr)
         fault("%s uses an mbarrier that is not initialised (%s)", text_of(self),
               text_of(self->where));
-    if (race_build && !knows(self, bar->init_actor, bar->init_epoch))
+    if (race_build && !knows_init(self, bar))
         fault("%s uses an mbarrier (%s) whose initialisation is not known to it: there is no "
               "barrier between",
               text_of(self), text_of(self->where));
-    check_access(as_thread(self, pc), address, 8, access::atomic);
     return bar;
+}
+
+/** An mbarrier that the thread accesses itself. */
+static mbarrier *used_mbarrier(thread *self, uint64_t *address, place pc)
+{
+    mbarrier *bar = known_mbarrier(self, address);
+    if (!race_build || knows(self, bar->init_actor, bar->init_epoch))
+        check_access(as_thread(self, pc), address, 8, access::atomic);
+    return bar; /* else the fence orders this after the initialisation, and nothing else does */
 }
 
 static void complete_phase(mbarrier *bar)
@@ -112,7 +128,7 @@ void tkj_simt_mbarrier_fence_init(tkj_simt_site site)
     thread *self = caller(site);
     for (auto &entry : self->home->mbarriers)
         if (entry.second.init_actor == self->actor)
-            entry.second.fenced = true;
+            entry.second.fenced = entry.second.released = true;
 }
 
 static void expect(thread *self, mbarrier *bar, uint32_t bytes)

@@ -52,6 +52,10 @@ typedef struct alignas(16) tkj_quad {
     tkj_u32 words[4];
 } tkj_quad;
 
+typedef struct alignas(8) tkj_pair {
+    tkj_u32 words[2];
+} tkj_pair;
+
 TKJ_SIMT_PASS tkj_u32 tkj_thread(void)
 {
     return tkj_simt_thread();
@@ -140,6 +144,28 @@ TKJ_SIMT_PASS float tkj_fma_saturated(float a, float b, float c)
 {
     float result = fmaf(a, b, c);
     return result >= 1.0f ? 1.0f : result > 0.0f ? result : 0.0f;
+}
+
+/** Only bounds matter: the first and the last bytes are read. */
+TKJ_SIMT_PASS void tkj_prefetch(const void *address, tkj_u32 bytes)
+{
+    const volatile tkj_u8 *first = static_cast<const tkj_u8 *>(address);
+    if (bytes > 0)
+        (void)(first[0] + first[bytes - 1]);
+}
+
+TKJ_SIMT_PASS void tkj_prefetch_parameter(const void *)
+{
+}
+
+TKJ_SIMT_PASS float tkj_reciprocal(float x)
+{
+    return 1.0f / x;
+}
+
+TKJ_SIMT_PASS tkj_u32 tkj_sign_if_below(float x, float pivot)
+{
+    return (tkj_u32)(x < pivot) << 31;
 }
 
 TKJ_SIMT_PASS float tkj_float_from_half(tkj_u16 bits)
@@ -256,6 +282,16 @@ TKJ_SIMT_PASS tkj_u32 tkj_cluster_rank(void)
 TKJ_SIMT_PASS tkj_u32 tkj_cluster_size(void)
 {
     return tkj_simt_cluster_size();
+}
+
+TKJ_SIMT_PASS tkj_u32 tkj_cluster(void)
+{
+    return tkj_simt_block() / tkj_simt_cluster_size();
+}
+
+TKJ_SIMT_PASS tkj_u32 tkj_cluster_count(void)
+{
+    return tkj_simt_block_count() / tkj_simt_cluster_size();
 }
 
 TKJ_SIMT_PASS void tkj_cluster_arrive(TKJ_SIMT_SITE)

@@ -81,12 +81,14 @@ int64_t tkj_simt_capacity(const tkj_simt_listed *listed)
     return variant_of(listed).capacity;
 }
 
-/** Between this kernel and one that takes anything, would the library choose this one? */
+/** Between this kernel and one that takes anything, would the library choose this one? It may run
+ * with any number of blocks a row. */
 static bool serves(const tkj_variant *variant, const topk_jit_spec *spec,
                    const tkj_call_shape *shape)
 {
     static const tkj_device_facts facts = {.compute_major = 9, .sm_count = 132};
-    const tkj_variant either[] = {{.capacity = 0}, *variant};
+    tkj_variant either[] = {{.capacity = 0}, *variant};
+    either[1].clusters = false;
     return variant->capacity == 0 || tkj_variants_choose(spec, either, 2, shape, &facts) == 1;
 }
 

@@ -21,36 +21,77 @@ typedef struct wanted {
     const int32_t *lengths;
     int32_t start; /* of every row's window; 0 = no row_starts */
     tkj_scores_distribution scores;
-    enum { AS_DRAWN, SAMPLE_TOO_LOW, SAMPLE_TOO_HIGH } sampled; /* float32 only */
+    int64_t kept; /* if not 0: all but so many scores are zeros */
+    enum {
+        AS_DRAWN,
+        TOO_LOW,
+        TOO_HIGH,
+        PLATEAU_TOO_LOW,
+        PLATEAU_TOO_HIGH,
+        BELOW_RANGE,
+        SAMPLES
+    } sampled; /* float32 only */
 } wanted;
 
 /* What select_stream.cu samples of an aligned float32 row: one group of 4 a thread of 512. */
 #define SAMPLERS 512
 #define SAMPLED_GROUP 4
+/* What it lists. */
+#define LISTED 8192
 
-/** Sets the scores that are sampled apart from the others: all below them, or all above. */
+/** Sets the scores that are sampled apart from the others: all below them, or all above. Half of a
+ *  plateau's samples are equal, the others below those. */
 static void mislead(float *row, const wanted *w)
 {
     int64_t groups = w->width / SAMPLED_GROUP;
-    float others = w->sampled == SAMPLE_TOO_LOW ? 1.0F : -1.0F;
+    bool on_plateau = w->sampled == PLATEAU_TOO_LOW || w->sampled == PLATEAU_TOO_HIGH;
+    float others = w->sampled == TOO_LOW || w->sampled == PLATEAU_TOO_LOW ? 1.0F : -1.0F;
     for (int64_t i = 0; i < w->width; i++)
-        row[i] = others * (float)(1000 + i * 37 % 9973);
+        row[i] = others * (float)(10000 + i * 37 % 9973);
     for (int64_t t = 0; t < SAMPLERS; t++)
-        for (int64_t i = 0; i < SAMPLED_GROUP; i++)
-            row[t * groups / SAMPLERS * SAMPLED_GROUP + i] = -others * (float)(t * 4 + i);
+        for (int64_t i = 0; i < SAMPLED_GROUP; i++) {
+            float sample = (float)(t * SAMPLED_GROUP + i);
+            if (on_plateau)
+                sample = i % 2 == 0 ? 1.0F : -sample;
+            else
+                sample *= -others;
+            row[t * groups / SAMPLERS * SAMPLED_GROUP + i] = sample;
+        }
+}
+
+/** Sets all but `kept` scores, which are evenly spread, to zero. */
+static void keep_some(char *row, size_t size, const wanted *w)
+{
+    for (int64_t i = 0; i < w->width; i++)
+        if (i * w->kept % w->width >= w->kept)
+            memset(row + (size_t)i * size, 0, size);
+}
+
+/** Sets the first sixteenth, which one warp samples, above most others: the range of the bins ends
+ *  there, and the k-th largest of a large k is below it. */
+static void raise_start(float *row, int64_t width)
+{
+    for (int64_t i = 0; i < width; i++) {
+        float other = i % 20 == 0 ? 20.0F + (float)i / (float)width : -(float)(i % 1000);
+        row[i] = i < width / 16 ? 10.0F : other;
+    }
 }
 
 static void add_scores(tkj_call *call, const wanted *w)
 {
     const topk_jit_spec *spec = &call->spec;
+    const size_t size = tkj_dtype_size(spec->dtype);
     char *score = tkj_call_add(call, TKJ_CALL_SCORE, spec->dtype, 2, w->rows, w->width,
                                w->score_stride, w->shift);
     int64_t stored = w->score_stride == 0 && w->rows > 1 ? 1 : w->rows;
     for (int64_t row = 0; row < stored; row++)
         tkj_scores_fill(w->scores, (uint64_t)row + 1, spec->topk, spec->dtype,
-                        score + (size_t)(row * w->score_stride) * tkj_dtype_size(spec->dtype),
-                        w->width, 1);
-    if (w->sampled != AS_DRAWN)
+                        score + (size_t)(row * w->score_stride) * size, w->width, 1);
+    if (w->kept != 0)
+        keep_some(score, size, w);
+    if (w->sampled == BELOW_RANGE)
+        raise_start((float *)score, w->width);
+    else if (w->sampled != AS_DRAWN)
         mislead((float *)score, w);
 }
 
@@ -176,17 +217,21 @@ static void odd_shapes_are_judged_right(void **state)
 #define LONG_ROW 9001
 /* Longer than what any kernel holds in registers. */
 #define LONGEST_HELD 40000
+/* The least that select_stream.cu samples so. */
+#define DENSELY_SAMPLED 131073
 
 /** Rows as long as a kernel holds, or long ones. */
 static void run_longest(const tkj_simt_listed *listed, int64_t k)
 {
     static const tkj_scores_distribution scores[] = {
-        TKJ_SCORES_NORMAL, TKJ_SCORES_EQUAL,  TKJ_SCORES_NEAR_ONE, TKJ_SCORES_TEN_VALUES,
-        TKJ_SCORES_RELU,   TKJ_SCORES_FORCED, TKJ_SCORES_OUTLIER,  TKJ_SCORES_ANY_BITS};
+        TKJ_SCORES_NORMAL,    TKJ_SCORES_EQUAL,     TKJ_SCORES_NEAR_ONE, TKJ_SCORES_TEN_VALUES,
+        TKJ_SCORES_RELU,      TKJ_SCORES_FORCED,    TKJ_SCORES_OUTLIER,  TKJ_SCORES_ANY_BITS,
+        TKJ_SCORES_ASCENDING, TKJ_SCORES_DESCENDING};
+    const int64_t count = sizeof scores / sizeof scores[0];
     int64_t capacity = tkj_simt_capacity(listed);
     bool holds = capacity > 0 && capacity <= LONGEST_HELD;
     int64_t width = holds ? capacity : LONG_ROW + k;
-    for (int64_t i = 0; width > k && i<8; i += capacity> 0 ? 1 : 3)
+    for (int64_t i = 0; width > k && i<count; i += capacity> 0 ? 1 : 3)
         run(listed,
             &(wanted){.rows = 1,
                       .width = width - (i % 2 == 0 ? 0 : 7),
@@ -197,14 +242,38 @@ static void run_longest(const tkj_simt_listed *listed, int64_t k)
             (uint64_t)i);
 }
 
-/** A trap of filters by a sample: what survives the filter of a misleading sample does not fit, or
- * is too little. */
+/** Rows of k scores above zeros, or nearly so, or of half as many; long ones twice, in clusters of
+ * different sizes. */
+static void run_plateaus(const tkj_simt_listed *listed, int64_t k)
+{
+    const int64_t kept[] = {k - 1, k, k + 1, k / 2 + 1};
+    bool streams = tkj_simt_capacity(listed) > LONGEST_HELD;
+    for (uint64_t i = 0; i < (streams ? 12 : 4); i++) {
+        int64_t width = i < 4 ? k + 300 : LONG_ROW + k;
+        run(listed,
+            &(wanted){.rows = 1,
+                      .width = width,
+                      .score_stride = width,
+                      .kept = kept[i % 4],
+                      .scores = TKJ_SCORES_EQUAL},
+            i + i / 8);
+    }
+}
+
+static void plateaus_at_the_last_place_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_plateaus);
+}
+
+/** Traps of filters by a sample: what survives the filter of a misleading sample does not fit, or
+ * is too little; the plateau that it shows is not the right one; its range misses the rank. */
 static void run_misled(const tkj_simt_listed *listed, int64_t k)
 {
     const topk_jit_spec spec = tkj_simt_spec(listed);
     if (tkj_simt_capacity(listed) <= LONGEST_HELD || spec.dtype != TOPK_JIT_FLOAT32)
         return;
-    for (int sampled = SAMPLE_TOO_LOW; sampled <= SAMPLE_TOO_HIGH; sampled++)
+    for (int sampled = TOO_LOW; sampled < SAMPLES; sampled++)
         for (uint64_t seed = 0; seed < 4; seed++)
             run(listed,
                 &(wanted){
@@ -212,10 +281,55 @@ static void run_misled(const tkj_simt_listed *listed, int64_t k)
                 seed);
 }
 
+/** Rows of which as many scores survive the filter as a list holds, and one more. */
+static void run_full_lists(const tkj_simt_listed *listed, int64_t k)
+{
+    const topk_jit_spec spec = tkj_simt_spec(listed);
+    const int64_t width = LISTED + SAMPLERS * SAMPLED_GROUP / 2;
+    if (tkj_simt_capacity(listed) <= LONGEST_HELD || spec.dtype != TOPK_JIT_FLOAT32)
+        return;
+    for (int64_t more = 0; more < 2; more++)
+        for (uint64_t seed = 0; seed < 4 && width > k; seed++)
+            run(listed,
+                &(wanted){.rows = 1,
+                          .width = width + more,
+                          .score_stride = width + more,
+                          .sampled = PLATEAU_TOO_LOW},
+                seed);
+}
+
+static void full_lists_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_full_lists);
+}
+
 static void misleading_samples_are_judged_right(void **state)
 {
     (void)state;
     for_each(run_misled);
+}
+
+/** Rows of which every thread samples several groups, and one score less. */
+static void run_densely_sampled(const tkj_simt_listed *listed, int64_t k)
+{
+    (void)k;
+    if (tkj_simt_capacity(listed) <= LONGEST_HELD)
+        return;
+    for (int64_t i = 0; i < 2; i++)
+        run(listed,
+            &(wanted){.rows = 1,
+                      .width = DENSELY_SAMPLED - i,
+                      .score_stride = DENSELY_SAMPLED,
+                      .shift = i == 0 ? 3 : 0,
+                      .scores = i == 0 ? TKJ_SCORES_NORMAL : TKJ_SCORES_RELU},
+            (uint64_t)i + 2);
+}
+
+static void densely_sampled_rows_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_densely_sampled);
 }
 
 static void long_rows_are_judged_right(void **state)
@@ -229,7 +343,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_distribution_at_every_boundary_length),
         cmocka_unit_test(odd_shapes_are_judged_right),
+        cmocka_unit_test(plateaus_at_the_last_place_are_judged_right),
+        cmocka_unit_test(full_lists_are_judged_right),
         cmocka_unit_test(misleading_samples_are_judged_right),
+        cmocka_unit_test(densely_sampled_rows_are_judged_right),
         cmocka_unit_test(long_rows_are_judged_right),
     };
     return cmocka_run_group_tests_name("simt_templates", tests, NULL, NULL);

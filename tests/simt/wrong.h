@@ -80,6 +80,7 @@ typedef struct wrong_params {
     X(remote_read_without_barrier, 1, 2, 2, BY_RACE, "race on shared memory|nobody has")           \
     X(relaxed_arrive_publishes_nothing, 1, 2, 2, BY_RACE, "race on shared memory|nobody has")      \
     X(exit_before_remote_access, 1, 2, 2, BY_RACE, "exited|may exit")                              \
+    X(remote_mbarrier_init_not_fenced, 1, 2, 2, BY_RACE, "initialisation is not known to it")      \
     X(cluster_arrive_twice, 1, 2, 2, BY_BOTH, "twice without a wait")                              \
     X(cluster_wait_without_arrival, 1, 2, 2, BY_BOTH, "without an arrival")                        \
     X(cluster_arrive_without_wait, 1, 2, 2, BY_BOTH, "without a wait")                             \

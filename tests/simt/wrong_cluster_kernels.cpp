@@ -77,6 +77,27 @@ WRONG_KERNEL(relaxed_arrive_publishes_nothing)
     tkj_cluster_barrier();
 }
 
+/* The fence is what makes a relaxed arrival enough. */
+WRONG_KERNEL(remote_mbarrier_init_not_fenced)
+{
+    WRONG_SHARED(shared);
+    tkj_mbarrier *barrier = (tkj_mbarrier *)shared;
+    tkj_wait_for_dependencies();
+    if (tkj_thread() == 0 && tkj_cluster_rank() == 0) {
+        tkj_mbarrier_init(barrier, 1);
+        if (!p.wrong)
+            tkj_mbarrier_fence_init();
+    }
+    tkj_cluster_arrive_relaxed();
+    tkj_cluster_wait();
+    if (tkj_thread() == 0 && tkj_cluster_rank() == 1)
+        tkj_mbarrier_arrive_remote(barrier, 0);
+    tkj_block_barrier(); /* its own initialisation */
+    if (tkj_cluster_rank() == 0)
+        tkj_mbarrier_wait(barrier, 0);
+    tkj_cluster_barrier();
+}
+
 WRONG_KERNEL(exit_before_remote_access)
 {
     WRONG_SHARED(shared);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every form of `lengths`, with and without speculative tokens, and the lengths that rows get. */
+#include "problem.h"
 #include "rule_case.h"
 
 enum { ROWS = 6, MEMORY = 24 };
@@ -171,6 +172,60 @@ static void speculative_rows_beyond_the_int32_range_are_empty(void **state)
     tkj_call_release(&call);
 }
 
+/** The parameter of that name for a call. */
+static int64_t simple_stride_of(tkj_call *call)
+{
+    tkj_select_problem problem;
+    topk_jit_select_args args = tkj_call_args(call);
+    assert_int_equal(tkj_problem_select(&args, &problem), TOPK_JIT_OK);
+    tkj_call_release(call);
+    return problem.params.simple_stride;
+}
+
+static void windows_are_simple_only_where_nothing_else_is_given(void **state)
+{
+    (void)state;
+    tkj_call call;
+    open_six(&call);
+    assert_int_equal(simple_stride_of(&call), 1);
+    open_six(&call);
+    rule_case_set(&call, TKJ_CALL_LENGTHS, RULE_STRIDE_0, 4);
+    assert_int_equal(simple_stride_of(&call), 4);
+    open_six(&call);
+    rule_case_set(&call, TKJ_CALL_LENGTHS, RULE_STRIDE_0, 0); /* all rows share a length */
+    assert_int_equal(simple_stride_of(&call), 0);
+    open_six(&call);
+    call.args.compress_ratio = 2;
+    assert_int_equal(simple_stride_of(&call), 0);
+    open_six(&call);
+    call.args.next_n = 2;
+    rule_case_set(&call, TKJ_CALL_LENGTHS, RULE_SIZE_0, ROWS / 2);
+    assert_int_equal(simple_stride_of(&call), 0);
+    open_six(&call);
+    rule_case_add_input(&call, TKJ_CALL_ROW_STARTS, 1, ROWS, 1);
+    assert_int_equal(simple_stride_of(&call), 0);
+    open_six(&call);
+    rule_case_drop(&call, TKJ_CALL_LENGTHS);
+    assert_int_equal(simple_stride_of(&call), 0);
+    open_six(&call);
+    rule_case_set(&call, TKJ_CALL_SCORE, RULE_SIZE_0, ROWS - 1); /* a row of padding */
+    rule_case_set(&call, TKJ_CALL_LENGTHS, RULE_SIZE_0, ROWS - 1);
+    assert_int_equal(simple_stride_of(&call), 0);
+}
+
+static void the_stride_of_a_single_length_does_not_matter(void **state)
+{
+    (void)state;
+    tkj_call call;
+    open_six(&call);
+    for (int which = 0; which < TKJ_CALL_TENSORS; which++)
+        if (which == TKJ_CALL_SCORE || which == TKJ_CALL_LENGTHS || which == TKJ_CALL_INDICES ||
+            which == TKJ_CALL_RAW_INDICES)
+            rule_case_set(&call, which, RULE_SIZE_0, 1);
+    rule_case_set(&call, TKJ_CALL_LENGTHS, RULE_STRIDE_0, 0);
+    assert_int_equal(simple_stride_of(&call), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +234,8 @@ int main(void)
         cmocka_unit_test(lengths_and_row_ends_together_are_refused),
         cmocka_unit_test(row_ends_and_absent_lengths_are_not_divided),
         cmocka_unit_test(speculative_rows_beyond_the_int32_range_are_empty),
+        cmocka_unit_test(windows_are_simple_only_where_nothing_else_is_given),
+        cmocka_unit_test(the_stride_of_a_single_length_does_not_matter),
     };
     return cmocka_run_group_tests_name("problem_select_lengths", tests, rule_case_setup,
                                        rule_case_teardown);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testing.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "device_facts.h"
 #include "ordered_key.h"
 #include "spec_sweep.h"
 #include "target.h"
@@ -241,6 +243,63 @@ static void rows_at_the_capacity_of_a_variant_fit_it(void **state)
     }
 }
 
+/** Variant and blocks a row of a call on a GPU, float32 and k = 2048: "cluster/4". */
+static void describe_choice(const tkj_device_facts *facts, int64_t rows, int64_t width,
+                            char text[32])
+{
+    const topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    const tkj_call_shape shape = {.rows = rows, .width = width, .aligned = true};
+    tkj_variant variants[TKJ_VARIANTS_MAX];
+    int known = tkj_target_known_below(facts->compute_major, facts->compute_minor);
+    size_t count = tkj_variants_enumerate(&spec, known, variants);
+    const tkj_variant *chosen =
+        &variants[tkj_variants_choose(&spec, variants, count, &shape, facts)];
+    snprintf(text, 32, "%s/%u", chosen->name, tkj_variants_cluster(chosen, &shape, facts));
+}
+
+static void known_gpus_get_the_variants_that_suit_them(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, width;
+        const char *without_room; /* T4 */
+        const char *without_clusters;
+        const char *with_clusters;
+    } cases[] = {
+        {1, 8192, "registers_512x16/1", "registers_512x16/1", "registers_512x16/1"},
+        {1024, 8192, "registers_256x32/1", "registers_256x32/1", "registers_256x32/1"},
+        {4096, 16384, "registers_512x32/1", "registers_512x32/1", "registers_512x32/1"},
+        {1, 32768, "general/1", "stream/1", "cluster/4"},
+        {1, 131072, "general/1", "stream/1", "cluster/8"},
+        {8, 16385, "general/1", "stream/1", "cluster/2"},
+        {512, 131072, "general/1", "stream/1", "stream/1"},
+    };
+    for (size_t d = 0; d < tkj_known_device_count; d++)
+        for (size_t i = 0; i < COUNT(cases); i++) {
+            const tkj_device_facts *facts = &tkj_known_devices[d].facts;
+            char text[32];
+            describe_choice(facts, cases[i].rows, cases[i].width, text);
+            assert_string_equal(text, facts->clusters             ? cases[i].with_clusters
+                                      : facts->compute_major >= 8 ? cases[i].without_clusters
+                                                                  : cases[i].without_room);
+        }
+}
+
+static void a_row_gets_as_many_blocks_as_the_gpu_has_room_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *device;
+        const char *choice; /* of 32 rows of 32768 */
+    } cases[] = {{"H100-PCIe", "cluster/2"}, {"H100-SXM", "cluster/4"}, {"H200", "cluster/4"},
+                 {"B200", "cluster/4"},      {"RTX-5090", "cluster/4"}, {"GB10", "stream/1"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[32];
+        describe_choice(&tkj_known_device(cases[i].device)->facts, 32, 32768, text);
+        assert_string_equal(text, cases[i].choice);
+    }
+}
+
 static uint32_t grid_of(int64_t rows, int32_t max_sms)
 {
     return tkj_variants_grid(&(tkj_call_shape){.rows = rows, .width = 100, .max_sms = max_sms}, 1);
@@ -310,6 +369,8 @@ int main(void)
         cmocka_unit_test(unsorted_slots_need_no_sort),
         cmocka_unit_test(chosen_variant_is_in_the_list_and_holds_the_row),
         cmocka_unit_test(rows_at_the_capacity_of_a_variant_fit_it),
+        cmocka_unit_test(known_gpus_get_the_variants_that_suit_them),
+        cmocka_unit_test(a_row_gets_as_many_blocks_as_the_gpu_has_room_for),
         cmocka_unit_test(cluster_is_a_power_of_two_that_fits_the_sms_and_the_row),
         cmocka_unit_test(grid_is_within_the_rows_the_bound_and_the_hardware),
     };

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file listed_row.cuh
+ * @brief Exact selection of the k largest of a list of at most TKJ_LIST scores and their positions,
+ *        in any order.
+ *
+ * 1. Count all in bins by value (value_bins.cuh), find the bin of the k-th largest. Scores in
+ *    earlier bins are taken. Those in it are candidates.
+ * 2. While there are too many candidates to compare one by one, bin them by their codes, which at
+ *    least divides their range by TKJ_BINS. A code is a score's key above its position, so that no
+ *    two are equal.
+ * 3. Compare the candidates' codes one by one.
+ * 4. List the positions of what is taken: as it comes, or with TKJ_ORDERED ascending, by a bitmap
+ *    that holds TKJ_MARKED positions at a time.
+ *
+ * Exact: bins are monotone in the score, and codes are exact.
+ *
+ * Synchronisation: block barriers only.
+ */
+#ifndef TKJ_LISTED_ROW_CUH
+#define TKJ_LISTED_ROW_CUH
+
+#include "value_bins.cuh"
+
+/** A score and its position in the window. */
+typedef tkj_pair tkj_survivor;
+#define SCORE_OF(survivor) tkj_float_from_bits((survivor).words[0])
+#define POSITION_OF(survivor) ((survivor).words[1])
+
+/* The longest list, and what of it one thread has. */
+#define TKJ_LIST 6144
+#define TKJ_LISTED (TKJ_LIST / TKJ_THREADS)
+TKJ_STATIC_ASSERT(TKJ_LIST % TKJ_THREADS == 0 && TKJ_LISTED <= 32, "a word has a bit for each");
+
+/* Codes that are compared one by one. */
+#define TKJ_COMPARED 256
+
+/* Positions that the bitmap holds. */
+#define TKJ_MARKED (TKJ_THREADS * 128)
+
+/** Shared memory. */
+typedef struct tkj_listed_shared {
+#if TKJ_ORDERED
+    tkj_quad marks[TKJ_THREADS]; /* a bitmap of TKJ_MARKED positions; all 0 but in step 4 */
+    tkj_u64 last;                /* code of the k-th largest */
+#endif
+    tkj_u64 codes[TKJ_COMPARED];
+    tkj_u64 low[TKJ_WARPS]; /* extreme codes of each warp */
+    tkj_u64 high[TKJ_WARPS];
+    tkj_scan_shared scan;
+    tkj_u32 compared;           /* codes that are listed */
+    tkj_u32 taken;              /* positions that are */
+    tkj_u32 selected[TKJ_TOPK]; /* positions */
+} tkj_listed_shared;
+
+/** A list as this thread sees it: it has the survivors first, first + step, ... below end. */
+typedef struct tkj_list {
+    const tkj_survivor *survivors;
+    tkj_u32 first;
+    tkj_u32 step;
+    tkj_u32 end;
+    tkj_u32 positions; /* all are below */
+} tkj_list;
+
+/** Makes the scratch ready for a list; a barrier must follow. */
+TKJ_DEVICE void tkj_listed_clear(tkj_listed_shared *shared)
+{
+    if (tkj_thread() == 0) {
+        shared->compared = 0;
+        shared->taken = 0;
+    }
+#if TKJ_ORDERED
+    const tkj_quad zero = {{0, 0, 0, 0}};
+    shared->marks[tkj_thread()] = zero;
+#endif
+}
+
+/** This thread's survivor i. */
+TKJ_DEVICE tkj_survivor tkj_own_survivor(const tkj_list *list, tkj_u32 i)
+{
+    return list->survivors[list->first + i * list->step];
+}
+
+/** Larger codes are taken first. */
+TKJ_DEVICE tkj_u64 tkj_code_of(tkj_survivor survivor)
+{
+    tkj_u32 position = TKJ_TIE_LARGEST ? POSITION_OF(survivor) : ~POSITION_OF(survivor);
+    return (tkj_u64)tkj_float_key(SCORE_OF(survivor)) << 32 | position;
+}
+
+TKJ_DEVICE tkj_u32 tkj_position_of_code(tkj_u64 code)
+{
+    return TKJ_TIE_LARGEST ? (tkj_u32)code : ~(tkj_u32)code;
+}
+
+/** What is known of the choice so far. Masks have one bit for each of this thread's survivors. */
+typedef struct tkj_listed_choice {
+    tkj_u32 taken;
+    tkj_u32 candidates; /* some of them are taken, too: */
+    tkj_u32 wanted;     /* this many, block-wide, */
+    tkj_u32 count;      /* of this many */
+} tkj_listed_choice;
+
+/** Step 1. The histogram is clear. */
+TKJ_DEVICE tkj_listed_choice tkj_choose_listed(const tkj_list *list, const tkj_value_map *map,
+                                               tkj_histogram *histogram)
+{
+    tkj_u32 bins[TKJ_LISTED];
+    TKJ_UNROLL
+    for (tkj_u32 i = 0; i < TKJ_LISTED; i++) {
+        bins[i] = TKJ_BINS; /* behind all */
+        if (list->first + i * list->step < list->end) {
+            bins[i] = tkj_value_bin(map, SCORE_OF(tkj_own_survivor(list, i)));
+            tkj_atomic_add(&histogram->bins[bins[i]], 1);
+        }
+    }
+    tkj_block_barrier();
+    tkj_count own[TKJ_BINS_PER_THREAD] = {0};
+    tkj_histogram_collect(histogram, own);
+    tkj_histogram_find(histogram, own, TKJ_TOPK);
+    tkj_u32 bin = histogram->bin;
+    tkj_listed_choice choice = {0, 0, (tkj_u32)(TKJ_TOPK - histogram->before),
+                                (tkj_u32)histogram->inside};
+    TKJ_UNROLL
+    for (tkj_i32 i = TKJ_LISTED - 1; i >= 0; i--) {
+        choice.taken = tkj_push_sign(choice.taken, bins[i] - bin);
+        choice.candidates = tkj_push_sign(choice.candidates, bins[i] - bin - 1);
+    }
+    choice.candidates &= ~choice.taken;
+    return choice;
+}
+
+/* ---- step 2 ---- */
+
+TKJ_DEVICE tkj_u64 tkj_warp_max64(tkj_u64 value)
+{
+    tkj_u32 high = tkj_warp_max((tkj_u32)(value >> 32));
+    tkj_u32 low = tkj_warp_max((tkj_u32)(value >> 32) == high ? (tkj_u32)value : 0);
+    return (tkj_u64)high << 32 | low;
+}
+
+/** A range of codes, ends included. */
+typedef struct tkj_code_range {
+    tkj_u64 low;
+    tkj_u64 high;
+} tkj_code_range;
+
+/** From the candidates' lowest code to the highest one, in every thread. */
+TKJ_DEVICE tkj_code_range tkj_range_of_codes(const tkj_list *list, tkj_u32 candidates,
+                                             tkj_listed_shared *shared)
+{
+    tkj_code_range range = {~(tkj_u64)0, 0};
+    TKJ_NO_UNROLL
+    for (; candidates != 0; candidates &= candidates - 1) {
+        tkj_u64 code = tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(candidates)));
+        range.high = code > range.high ? code : range.high;
+        range.low = code < range.low ? code : range.low;
+    }
+    range.high = tkj_warp_max64(range.high);
+    range.low = ~tkj_warp_max64(~range.low);
+    if (tkj_lane() == 0) {
+        shared->high[tkj_warp()] = range.high;
+        shared->low[tkj_warp()] = range.low;
+    }
+    tkj_block_barrier();
+    range.high = tkj_warp_max64(shared->high[tkj_lane() % TKJ_WARPS]);
+    range.low = ~tkj_warp_max64(~shared->low[tkj_lane() % TKJ_WARPS]);
+    return range;
+}
+
+/** Decides candidates whose codes are outside of a range: higher ones are taken. */
+TKJ_DEVICE void tkj_decide_outside(const tkj_list *list, const tkj_code_range *range,
+                                   tkj_listed_choice *choice)
+{
+    tkj_u32 candidates = choice->candidates;
+    TKJ_NO_UNROLL
+    for (tkj_u32 bits = candidates; bits != 0; bits &= bits - 1) {
+        tkj_u32 bit = bits & (0 - bits);
+        tkj_u64 code = tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(bits)));
+        choice->taken |= code > range->high ? bit : 0;
+        choice->candidates ^= code > range->high || code < range->low ? bit : 0;
+    }
+}
+
+/** Bins of equal width over the range, which shrinks to that of the k-th largest. */
+TKJ_DEVICE void tkj_bin_by_code(const tkj_list *list, tkj_listed_choice *choice,
+                                tkj_code_range *range, tkj_histogram *histogram)
+{
+    tkj_u64 extent = range->high - range->low;
+    tkj_u32 upper = (tkj_u32)(extent >> 32);
+    tkj_u32 width = upper ? 32 + tkj_bit_width(upper) : tkj_bit_width((tkj_u32)extent);
+    tkj_u32 shift = width > TKJ_BIN_BITS ? width - TKJ_BIN_BITS : 0;
+    tkj_histogram_clear(histogram);
+    tkj_block_barrier();
+    TKJ_NO_UNROLL
+    for (tkj_u32 bits = choice->candidates; bits != 0; bits &= bits - 1) {
+        tkj_u64 code = tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(bits)));
+        tkj_atomic_add(&histogram->bins[(tkj_u32)((range->high - code) >> shift)], 1);
+    }
+    tkj_block_barrier();
+    tkj_count own[TKJ_BINS_PER_THREAD] = {0};
+    tkj_histogram_collect(histogram, own);
+    tkj_histogram_find(histogram, own, choice->wanted);
+    tkj_u64 above = (tkj_u64)histogram->bin << shift; /* codes of the range before the bin */
+    tkj_u64 depth = ((tkj_u64)1 << shift) - 1;
+    range->high -= above;
+    range->low = extent - above > depth ? range->high - depth : range->low;
+    choice->wanted -= (tkj_u32)histogram->before;
+    choice->count = (tkj_u32)histogram->inside;
+    tkj_decide_outside(list, range, choice);
+}
+
+TKJ_DEVICE void tkj_refine_listed(const tkj_list *list, tkj_listed_choice *choice,
+                                  tkj_histogram *histogram, tkj_listed_shared *shared)
+{
+    if (choice->count <= TKJ_COMPARED)
+        return;
+    tkj_code_range range = tkj_range_of_codes(list, choice->candidates, shared);
+    TKJ_NO_UNROLL
+    while (choice->count > TKJ_COMPARED)
+        tkj_bin_by_code(list, choice, &range, histogram);
+}
+
+/* ---- step 3 ---- */
+
+/** Lists the codes of this thread's candidates, for all to compare with. */
+TKJ_DEVICE void tkj_list_codes(const tkj_list *list, tkj_u32 candidates, tkj_listed_shared *shared)
+{
+    TKJ_NO_UNROLL
+    for (; candidates != 0; candidates &= candidates - 1)
+        shared->codes[tkj_atomic_fetch_add(&shared->compared, 1)] =
+            tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(candidates)));
+}
+
+/** How many of the listed codes are above this one. All lanes call. */
+TKJ_DEVICE tkj_u32 tkj_codes_above(tkj_u64 code, tkj_u32 count, const tkj_listed_shared *shared)
+{
+    tkj_u32 above = 0;
+    for (tkj_u32 first = 0; first < count; first += TKJ_WARP) {
+        tkj_u32 other = first + tkj_lane();
+        above +=
+            tkj_count_bits(tkj_ballot(other < count && shared->codes[other % TKJ_COMPARED] > code));
+    }
+    return above;
+}
+
+#if TKJ_ORDERED
+
+/** Step 3: all candidates that are taken, are. */
+TKJ_DEVICE void tkj_decide_candidates(const tkj_list *list, tkj_listed_choice *choice,
+                                      tkj_listed_shared *shared)
+{
+    tkj_list_codes(list, choice->candidates, shared);
+    tkj_block_barrier();
+    for (tkj_u32 c = tkj_warp(); c < choice->count; c += TKJ_WARPS) {
+        tkj_u64 code = shared->codes[c];
+        tkj_u32 above = tkj_codes_above(code, choice->count, shared);
+        if (above == choice->wanted - 1 && tkj_lane() == 0)
+            shared->last = code;
+    }
+    tkj_block_barrier();
+    const tkj_code_range last = {shared->last, shared->last};
+    tkj_decide_outside(list, &last, choice);
+    choice->taken |= choice->candidates; /* the last one */
+}
+
+/** Marks what is taken of positions [first, first + TKJ_MARKED). */
+TKJ_DEVICE void tkj_mark_taken(const tkj_list *list, tkj_u32 taken, tkj_u32 first,
+                               tkj_listed_shared *shared)
+{
+    TKJ_NO_UNROLL
+    for (; taken != 0; taken &= taken - 1) {
+        tkj_u32 position = POSITION_OF(tkj_own_survivor(list, tkj_lowest_bit(taken)));
+        tkj_u32 place = position - first;
+        if (place < TKJ_MARKED)
+            tkj_atomic_or(&shared->marks[place / 128].words[place / 32 % 4], 1u << (place % 32));
+    }
+}
+
+/** Lists the marked positions from slot `slot` on, and clears the marks: a thread has `words`
+ * consecutive words. @return the slot after the last */
+TKJ_DEVICE tkj_u32 tkj_list_marked(tkj_u32 first, tkj_u32 words, tkj_u32 slot,
+                                   tkj_listed_shared *shared)
+{
+    tkj_u32 *own = (tkj_u32 *)shared->marks + tkj_thread() * words;
+    tkj_u32 count = 0;
+    for (tkj_u32 w = 0; w < words; w++)
+        count += tkj_count_bits(own[w]);
+    tkj_u32 inclusive = count + tkj_warp_exclusive_sum(count);
+    if (tkj_lane() == TKJ_WARP - 1)
+        shared->scan.warp_sums[tkj_warp()] = inclusive;
+    tkj_block_barrier();
+    tkj_count total;
+    tkj_u32 lower = (tkj_u32)tkj_sum_of_lower_warps(&shared->scan, &total);
+    tkj_u32 *selected = shared->selected + slot + lower + inclusive - count;
+    for (tkj_u32 w = 0; w < words; w++) {
+        for (tkj_u32 bits = own[w]; bits != 0; bits &= bits - 1)
+            *selected++ = first + (tkj_thread() * words + w) * 32 + tkj_lowest_bit(bits);
+        own[w] = 0;
+    }
+    return slot + (tkj_u32)total;
+}
+
+/** Steps 3 and 4. */
+TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice,
+                               tkj_listed_shared *shared)
+{
+    if (choice->wanted == choice->count)
+        choice->taken |= choice->candidates;
+    else
+        tkj_decide_candidates(list, choice, shared);
+    tkj_u32 slot = 0;
+    TKJ_NO_UNROLL
+    for (tkj_u32 first = 0; first < list->positions; first += TKJ_MARKED) {
+        tkj_u32 left = list->positions - first;
+        tkj_u32 words = left < TKJ_MARKED ? (left + TKJ_THREADS * 32 - 1) / (TKJ_THREADS * 32) : 4;
+        tkj_mark_taken(list, choice->taken, first, shared);
+        tkj_block_barrier();
+        slot = tkj_list_marked(first, words, slot, shared);
+        tkj_block_barrier();
+    }
+}
+
+#else
+
+/** Steps 3 and 4. */
+TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice,
+                               tkj_listed_shared *shared)
+{
+    bool whole = choice->wanted == choice->count;
+    if (whole)
+        choice->taken |= choice->candidates;
+    else
+        tkj_list_codes(list, choice->candidates, shared);
+    tkj_u32 slot = tkj_warp_slots(tkj_count_bits(choice->taken), &shared->taken);
+    TKJ_UNROLL
+    for (tkj_u32 i = 0; i < TKJ_LISTED; i++)
+        if (choice->taken >> i & 1)
+            shared->selected[slot++] = POSITION_OF(tkj_own_survivor(list, i));
+    tkj_block_barrier();
+    if (whole)
+        return;
+    for (tkj_u32 c = tkj_warp(); c < choice->count; c += TKJ_WARPS) {
+        tkj_u64 code = shared->codes[c];
+        tkj_u32 above = tkj_codes_above(code, choice->count, shared);
+        if (above < choice->wanted && tkj_lane() == 0)
+            shared->selected[TKJ_TOPK - choice->wanted + above] = tkj_position_of_code(code);
+    }
+    tkj_block_barrier();
+}
+
+#endif
+
+/** All steps for a list of at least k. Histogram and scratch are clear, and a barrier has come
+ * since. Ends with a barrier. */
+TKJ_DEVICE void tkj_select_listed(const tkj_list *list, const tkj_value_map *map,
+                                  tkj_histogram *histogram, tkj_listed_shared *shared)
+{
+    tkj_listed_choice choice = tkj_choose_listed(list, map, histogram);
+    tkj_refine_listed(list, &choice, histogram, shared);
+    tkj_list_taken(list, &choice, shared);
+}
+
+#endif /* TKJ_LISTED_ROW_CUH */
