@@ -138,23 +138,23 @@ void tkj_gpu_free(void *memory)
     must(cuda.release((uintptr_t)memory), "free memory");
 }
 
+/** Copies and fills within the device return early, and other streams do not wait for them. */
+static void finish(CUresult result, const char *what)
+{
+    must(result, what);
+    tkj_gpu_synchronize(NULL);
+}
+
 void tkj_gpu_upload(void *device, const void *host, size_t size)
 {
     if (size > 0)
-        must(cuda.upload((uintptr_t)device, host, size), "copy to the device");
+        finish(cuda.upload((uintptr_t)device, host, size), "copy to the device");
 }
 
 void tkj_gpu_download(void *host, const void *device, size_t size)
 {
     if (size > 0)
         must(cuda.download(host, (uintptr_t)device, size), "copy from the device");
-}
-
-/** Copies and fills within the device return early, and other streams do not wait for them. */
-static void finish(CUresult result, const char *what)
-{
-    must(result, what);
-    tkj_gpu_synchronize(NULL);
 }
 
 void tkj_gpu_copy(void *to, const void *from, size_t size)
