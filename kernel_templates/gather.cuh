@@ -55,7 +55,7 @@ typedef struct tkj_gather {
     tkj_u32 parity;                  /* of the mbarriers' phase */
 } tkj_gather;
 
-/** Before the first row. */
+/** Before the first row that is listed. */
 TKJ_DEVICE void gather_start(tkj_gather *gather)
 {
     if (tkj_thread() == 0) {
@@ -67,7 +67,7 @@ TKJ_DEVICE void gather_start(tkj_gather *gather)
     tkj_cluster_arrive_relaxed();
 }
 
-/** Before a row is listed, once a row. */
+/** Before a row is listed, once a row from the first one on. */
 TKJ_DEVICE void gather_await(void)
 {
     tkj_cluster_wait();

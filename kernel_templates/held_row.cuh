@@ -59,8 +59,11 @@ typedef struct tkj_held_row {
 
 /** Shared memory. */
 typedef struct tkj_held_shared {
-    tkj_histogram histogram;        /* steps 2 to 4 */
-    tkj_u16 selected[TKJ_SELECTED]; /* step 6: positions */
+    tkj_histogram histogram; /* steps 2 to 4 */
+    union {
+        tkj_pair aligned;
+        tkj_u16 selected[TKJ_SELECTED]; /* step 6: positions */
+    };
 #if TKJ_ORDERED
     tkj_u32 taken[TKJ_THREADS * WORDS]; /* one byte a group: scores that are taken */
     tkj_u32 equal[TKJ_THREADS * WORDS]; /* the same, of candidates that are all equal */

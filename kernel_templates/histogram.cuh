@@ -71,17 +71,29 @@ TKJ_DEVICE void tkj_histogram_find(tkj_histogram *histogram,
     for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++)
         sum += own[j];
     tkj_count before = tkj_block_exclusive_sum(sum, &histogram->scan);
+    /* Of this thread's bins the one whose sum reaches the rank; without branches, whose code would
+       lie elsewhere and be fetched for one thread. */
+    tkj_count first = before;
+    tkj_count inside = own[0];
+    tkj_count end = before;
+    tkj_u32 bin = 0;
+    tkj_u32 high_bin = 0;
     TKJ_UNROLL
-    for (tkj_u32 j = 0; j < TKJ_BINS_PER_THREAD; j++) {
-        if (before < wanted && wanted - before <= own[j]) {
-            histogram->bin = tkj_own_bin(j);
-            histogram->before = before;
-            histogram->inside = own[j];
-        }
-        if (high != 0 && before < high && high - before <= own[j])
-            histogram->high_bin = tkj_own_bin(j);
-        before += own[j];
+    for (tkj_u32 j = 0; j + 1 < TKJ_BINS_PER_THREAD; j++) {
+        end += own[j];
+        bool behind = end < wanted;
+        bin += behind;
+        first = behind ? end : first;
+        inside = behind ? own[j + 1] : inside;
+        high_bin += end < high;
     }
+    if (before < wanted && wanted - before <= sum) {
+        histogram->bin = tkj_own_bin(bin);
+        histogram->before = first;
+        histogram->inside = inside;
+    }
+    if (before < high && high - before <= sum)
+        histogram->high_bin = tkj_own_bin(high_bin);
     tkj_block_barrier();
 }
 

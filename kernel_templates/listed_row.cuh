@@ -48,9 +48,12 @@ typedef struct tkj_listed_shared {
     tkj_u64 low[TKJ_WARPS]; /* extreme codes of each warp */
     tkj_u64 high[TKJ_WARPS];
     tkj_scan_shared scan;
-    tkj_u32 compared;           /* codes that are listed */
-    tkj_u32 taken;              /* positions that are */
-    tkj_u32 selected[TKJ_TOPK]; /* positions */
+    tkj_u32 compared; /* codes that are listed */
+    tkj_u32 taken;    /* positions that are */
+    union {
+        tkj_quad aligned;
+        tkj_u32 selected[TKJ_TOPK]; /* positions */
+    };
 } tkj_listed_shared;
 
 /** A list as this thread sees it: it has the survivors first, first + step, ... below end. */

@@ -96,13 +96,14 @@ TKJ_DEVICE tkj_u32 rounds_of(const tkj_held_row *held)
     return ((tkj_u32)(held->end - held->first) + at_once - 1) / at_once;
 }
 
-/** Requests a round of a row that one block has; where several have it, it is mostly nearby. */
+/** Requests a round of all blocks: each a part of it that is contiguous. */
 TKJ_DEVICE void prefetch_round(const tkj_held_row *held, tkj_u32 round)
 {
-    tkj_i64 begin = held->first + (tkj_i64)round * TKJ_CAPACITY;
+    tkj_i64 part = (tkj_i64)round * cluster_size() + cluster_rank();
+    tkj_i64 begin = held->first + part * TKJ_CAPACITY;
     tkj_i64 end = begin + TKJ_CAPACITY < held->end ? begin + TKJ_CAPACITY : held->end;
     begin += begin < held->begin ? TKJ_GROUP : 0;
-    if (!TKJ_CLUSTERS && tkj_thread() == 0 && begin + TKJ_GROUP <= end)
+    if (tkj_thread() == 0 && begin + TKJ_GROUP <= end)
         tkj_prefetch(held->row + begin, (tkj_u32)(end - begin) / TKJ_GROUP * 16);
 }
 
@@ -152,7 +153,8 @@ TKJ_DEVICE void list_share(const tkj_held_row *held, float pivot, tkj_listing *l
         const tkj_held_row moved = round_of(held, round);
         tkj_quad quads[TKJ_GROUPS];
         load_groups(&moved, quads);
-        prefetch_round(held, round + 1);
+        if (round + 1 < rounds)
+            prefetch_round(held, round + 1);
         list_round(&moved, filter_round(&moved, pivot, quads), quads, listing);
     }
     tkj_block_barrier();
@@ -208,17 +210,23 @@ TKJ_DEVICE bool list_row(const tkj_held_row *held, float pivot, tkj_stream_share
 /** Steps 2 to 4 for a window that no block holds. @return true if the row is written, or another
  * block's; else the selection is in `listed` */
 TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_held_row *held,
-                            tkj_stream_shared *shared)
+                            bool *started, tkj_stream_shared *shared)
 {
     tkj_listing *listing = &shared->listing;
     float sample[TKJ_GROUP];
     tkj_load_sample(held, 0, 1, sample);
+#if TKJ_CLUSTERS
+    if (!*started)
+        gather_start(&shared->gather);
+    *started = true;
+#endif
     tkj_list list;
     tkj_u32 count = 0;
     if (tkj_thread() == 0)
         listing->count = 0;
     tkj_listed_clear(&listing->listed);
-    prefetch_round(held, 0);
+    if (!TKJ_CLUSTERS) /* a row at a time is mostly nearby */
+        prefetch_round(held, 0);
     const tkj_pivot pivot = tkj_find_pivot(held, sample, TKJ_LIST, &listing->held);
 #if TKJ_CLUSTERS
     gather_await();
@@ -244,17 +252,14 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
 }
 
 /** All steps for one row of the batch. */
-TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_shared *shared)
+TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, bool *started,
+                           tkj_stream_shared *shared)
 {
     tkj_listing *listing = &shared->listing;
     tkj_i32 given;
     tkj_window window = tkj_window_start(p, row, &given);
     tkj_held_row held = hold(p, row, window.start);
     tkj_prefetch_parameter(p->indices);
-#if TKJ_CLUSTERS
-    if (row == first_row())
-        gather_start(&shared->gather);
-#endif
     tkj_window_finish(p, row, given, &window);
     held.end = held.begin + (tkj_i32)window.length;
     tkj_selection selection = {window.length, 0, 0};
@@ -264,13 +269,14 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
         selection.count = TKJ_TOPK;
     }
     if (window.length > TKJ_TOPK && is_long(&held)) {
-        if (select_long(p, row, &held, shared))
+        if (select_long(p, row, &held, started, shared))
             return;
         selection.positions = listing->listed.selected;
         window = listing->held.window;
     } else {
 #if TKJ_CLUSTERS
-        gather_await();
+        if (*started)
+            gather_await();
         if (cluster_rank() != 0)
             return;
 #endif
@@ -288,12 +294,11 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
 }
 
 /** A row of padding. */
-TKJ_DEVICE void pad_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_shared *shared)
+TKJ_DEVICE void pad_row(const tkj_select_params *p, tkj_i64 row, const bool *started)
 {
 #if TKJ_CLUSTERS
-    if (row == first_row())
-        gather_start(&shared->gather);
-    gather_await();
+    if (*started)
+        gather_await();
 #endif
     if (cluster_rank() == 0)
         tkj_write_padding(p, row, 0);
@@ -302,22 +307,25 @@ TKJ_DEVICE void pad_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_shar
 TKJ_KERNEL(tkj_select_params, p)
 {
     TKJ_SHARED(tkj_stream_shared, shared);
+    bool started = false; /* gathering: the same in all blocks of the cluster */
     tkj_wait_for_dependencies();
     tkj_release_dependents();
     for (tkj_i64 row = first_row();;) {
         if (row < p.rows)
-            select_row(&p, row, shared);
+            select_row(&p, row, &started, shared);
         else
-            pad_row(&p, row, shared);
+            pad_row(&p, row, &started);
         row += rows_at_once();
         if (row >= tkj_rows_to_write(&p))
             break;
         tkj_block_barrier(); /* the next row uses the same shared memory */
 #if TKJ_CLUSTERS
-        gather_next();
+        if (started)
+            gather_next();
 #endif
     }
 #if TKJ_CLUSTERS
-    gather_end();
+    if (started)
+        gather_end();
 #endif
 }

@@ -7,11 +7,11 @@
 #include "emit.cuh"
 #include "sort.cuh"
 
-/** Where the positions of a row are. */
+/** Where the positions of a row are. An array holds k of them. */
 typedef struct tkj_selection {
     tkj_i64 count;            /* slots that hold one */
-    const tkj_u16 *selected;  /* here, */
-    const tkj_u32 *positions; /* or here; else they are 0 .. count - 1 */
+    const tkj_u16 *selected;  /* here, at a multiple of 8 bytes, */
+    const tkj_u32 *positions; /* or here, at a multiple of 16; else they are 0 .. count - 1 */
 } tkj_selection;
 
 TKJ_DEVICE tkj_i64 tkj_selected_at(const tkj_selection *selection, tkj_i64 s)
@@ -28,18 +28,41 @@ TKJ_DEVICE bool tkj_stores_quads(const tkj_select_params *p, const tkj_i32 *indi
     return TKJ_TOPK % 4 == 0 && (tkj_u64)indices % 16 == 0 && !p->raw_indices && !p->values;
 }
 
-TKJ_DEVICE void tkj_write_quads(const tkj_select_params *p, tkj_i32 *indices,
-                                const tkj_window *window, const tkj_selection *selection)
+/** Four selected positions from slot s on, a multiple of 4; all hold one. */
+TKJ_DEVICE tkj_quad tkj_selected_quad(const tkj_selection *selection, tkj_u32 s)
+{
+    if (selection->positions)
+        return *(const tkj_quad *)(selection->positions + s);
+    tkj_pair pair = *(const tkj_pair *)(selection->selected + s);
+    tkj_quad quad = {{pair.words[0] & 0xffffu, pair.words[0] >> 16, pair.words[1] & 0xffffu,
+                      pair.words[1] >> 16}};
+    return quad;
+}
+
+/** A row whose slots all hold a position. */
+TKJ_DEVICE void tkj_write_full_quads(const tkj_select_params *p, tkj_i32 *indices,
+                                     const tkj_window *window, const tkj_selection *selection)
+{
+    TKJ_NO_UNROLL
+    for (tkj_u32 s = 4 * tkj_thread(); s < TKJ_TOPK; s += 4 * TKJ_THREADS) {
+        tkj_quad quad = tkj_selected_quad(selection, s);
+        TKJ_UNROLL
+        for (tkj_u32 i = 0; i < 4; i++)
+            quad.words[i] = (tkj_u32)tkj_transform(p, window, quad.words[i]);
+        *(tkj_quad *)(indices + s) = quad;
+    }
+}
+
+/** A row of the first positions alone. */
+TKJ_DEVICE void tkj_write_short_quads(const tkj_select_params *p, tkj_i32 *indices,
+                                      const tkj_window *window, tkj_i64 count)
 {
     TKJ_NO_UNROLL
     for (tkj_i64 s = 4 * tkj_thread(); s < TKJ_TOPK; s += 4 * TKJ_THREADS) {
         tkj_quad quad;
         TKJ_UNROLL
         for (tkj_u32 i = 0; i < 4; i++)
-            quad.words[i] =
-                (tkj_u32)(s + i < selection->count
-                              ? tkj_transform(p, window, tkj_selected_at(selection, s + i))
-                              : -1);
+            quad.words[i] = (tkj_u32)(s + i < count ? tkj_transform(p, window, s + i) : -1);
         *(tkj_quad *)(indices + s) = quad;
     }
 }
@@ -86,7 +109,10 @@ TKJ_DEVICE void tkj_write_selection(const tkj_select_params *p, tkj_i64 row,
 #if TKJ_INDEX_BITS == 32
     tkj_i32 *indices = (tkj_i32 *)p->indices + row * p->indices_stride;
     if (tkj_stores_quads(p, indices)) {
-        tkj_write_quads(p, indices, window, selection);
+        if (selection->selected || selection->positions)
+            tkj_write_full_quads(p, indices, window, selection);
+        else
+            tkj_write_short_quads(p, indices, window, selection->count);
         return;
     }
 #endif

@@ -3,7 +3,8 @@
 #ifndef TKJ_DEVICE_H
 #define TKJ_DEVICE_H
 
-#include <stdbool.h>
+/* Blocks of a cluster that every GPU with clusters can launch, if nothing else is in the way. */
+#define TKJ_CLUSTER_PORTABLE 8
 
 /** One device. */
 typedef struct tkj_device_facts {
@@ -13,7 +14,7 @@ typedef struct tkj_device_facts {
     int sm_count;         /* multiprocessors */
     int shared_per_block; /* bytes, the opt-in maximum */
     int l2_bytes;
-    bool clusters; /* thread block clusters can be launched */
+    int cluster_max; /* most blocks of a cluster, 0 = no clusters */
 } tkj_device_facts;
 
 #endif /* TKJ_DEVICE_H */

@@ -69,6 +69,12 @@ topk_jit_status tkj_driver_load(const void *image, const char *entry, uint32_t s
  *  than the primary one). @return TOPK_JIT_OK, TOPK_JIT_LOAD_FAILED, TOPK_JIT_DRIVER_FAILED */
 topk_jit_status tkj_driver_load_into(const tkj_kernel *kernels, size_t count, CUstream stream);
 
+/** Most blocks of a cluster, a power of two up to `most`, of which the device of the stream's
+ * context has room for one at a time; 1 if it has none, or the driver does not tell. `launch` gives
+ * kernel, threads and shared memory. @return TOPK_JIT_OK, TOPK_JIT_DRIVER_FAILED */
+topk_jit_status tkj_driver_cluster_max(const tkj_launch *launch, int most, CUstream stream,
+                                       int *out);
+
 /** Unloads; a zeroed kernel is ignored, errors too (the process may be exiting). */
 void tkj_driver_unload(tkj_kernel *kernel);
 

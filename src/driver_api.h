@@ -39,6 +39,7 @@
     X(cuLibraryGetKernel, v12000)                                                                  \
     X(cuKernelGetFunction, v12000)                                                                 \
     X(cuKernelSetAttribute, v12000)                                                                \
+    X(cuOccupancyMaxActiveClusters, v11070)                                                        \
     X(cuLaunchKernelEx, v11060)
 
 /** The driver as it was found. */

@@ -173,12 +173,12 @@ static unsigned launch_attributes(const tkj_launch *launch, CUlaunchAttribute ou
     return count;
 }
 
-topk_jit_status tkj_driver_launch(const tkj_launch *launch, const void *params, CUstream stream)
+/** What the driver is told of a launch; `attributes` are borrowed. */
+static CUlaunchConfig config_of(const tkj_launch *launch, CUlaunchAttribute attributes[2],
+                                CUstream stream)
 {
-    const struct tkj_driver *cuda = tkj_driver_opened();
-    CUlaunchAttribute attributes[2];
     const unsigned count = launch_attributes(launch, attributes);
-    const CUlaunchConfig config = {
+    return (CUlaunchConfig){
         .gridDimX = launch->grid,
         .gridDimY = 1,
         .gridDimZ = 1,
@@ -190,6 +190,50 @@ topk_jit_status tkj_driver_launch(const tkj_launch *launch, const void *params, 
         .attrs = count > 0 ? attributes : NULL,
         .numAttrs = count,
     };
+}
+
+/** Clusters of `blocks` that the current context's device has room for. */
+static topk_jit_status count_clusters(const struct tkj_driver *cuda, const tkj_launch *launch,
+                                      int blocks, int *out)
+{
+    tkj_launch wanted = *launch;
+    CUlaunchAttribute attributes[2];
+    wanted.cluster = wanted.grid = (uint32_t)blocks;
+    const CUlaunchConfig config = config_of(&wanted, attributes, NULL);
+    *out = 0;
+    CUresult result = cuda->cuOccupancyMaxActiveClusters_(out, launch->kernel, &config);
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        return TOPK_JIT_OK;
+    return tkj_driver_call_failed(cuda, TOPK_JIT_DRIVER_FAILED, result,
+                                  "cuOccupancyMaxActiveClusters");
+}
+
+topk_jit_status tkj_driver_cluster_max(const tkj_launch *launch, int most, CUstream stream,
+                                       int *out)
+{
+    const struct tkj_driver *cuda = tkj_driver_opened();
+    CUstreamCaptureMode mode;
+    topk_jit_status status = tkj_driver_relax(cuda, &mode);
+    if (status != TOPK_JIT_OK)
+        return status;
+    status = tkj_driver_push_context(cuda, stream);
+    if (status == TOPK_JIT_OK) {
+        int clusters = 0;
+        for (*out = most; *out > 1; *out /= 2) {
+            status = count_clusters(cuda, launch, *out, &clusters);
+            if (status != TOPK_JIT_OK || clusters > 0)
+                break;
+        }
+        status = tkj_driver_pop_context(cuda, status);
+    }
+    return tkj_driver_restore(cuda, mode, status);
+}
+
+topk_jit_status tkj_driver_launch(const tkj_launch *launch, const void *params, CUstream stream)
+{
+    const struct tkj_driver *cuda = tkj_driver_opened();
+    CUlaunchAttribute attributes[2];
+    const CUlaunchConfig config = config_of(launch, attributes, stream);
     void *arguments[] = {(void *)params};
     CUresult result = cuda->cuLaunchKernelEx_(&config, launch->kernel, arguments, NULL);
     if (result != CUDA_SUCCESS)

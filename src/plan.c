@@ -278,6 +278,21 @@ static topk_jit_status prepare_kernel(topk_jit_context *context, const topk_jit_
     return compile_and_load(&job, to, out);
 }
 
+/** Clusters no larger than the driver grants the kernel, now that it is loaded. */
+static topk_jit_status bound_clusters(tkj_prepared *prepared, size_t v, CUstream stream)
+{
+    const tkj_variant *variant = &prepared->variants[v];
+    const tkj_launch launch = {
+        .kernel = prepared->kernels[v].kernel,
+        .threads = variant->threads,
+        .shared_bytes = variant->shared_bytes,
+    };
+    if (!variant->clusters || prepared->facts.cluster_max <= 1)
+        return TOPK_JIT_OK;
+    return tkj_driver_cluster_max(&launch, prepared->facts.cluster_max, stream,
+                                  &prepared->facts.cluster_max);
+}
+
 /** All kernels of a spec, loaded. The caller holds the builder lock. */
 static topk_jit_status build_prepared(topk_jit_context *context, const topk_jit_spec *spec,
                                       const destination *to, tkj_prepared *prepared)
@@ -298,6 +313,9 @@ static topk_jit_status build_prepared(topk_jit_context *context, const topk_jit_
         if (status != TOPK_JIT_OK)
             return status;
         prepared->count++;
+        status = bound_clusters(prepared, v, to->stream);
+        if (status != TOPK_JIT_OK)
+            return status;
     }
     return TOPK_JIT_OK;
 }

@@ -179,19 +179,16 @@ static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
 /* Scores that one block of a cluster should have, at least: what its registers hold. */
 #define CLUSTER_SHARE 8192
 
-/* The largest size that every GPU with clusters grants. */
-#define CLUSTER_MAX 8u
-
 uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *shape,
                               const tkj_device_facts *facts)
 {
     uint32_t size = 1;
     int64_t sms =
         shape->max_sms > 0 && shape->max_sms < facts->sm_count ? shape->max_sms : facts->sm_count;
-    if (!variant->clusters || !facts->clusters)
+    if (!variant->clusters)
         return 1;
     /* As many blocks as the GPU has SMs pay; twice as many, which share them, do for long rows. */
-    while (size < CLUSTER_MAX && shape->rows <= sms / (2 * (int64_t)size) &&
+    while ((int)size * 2 <= facts->cluster_max && shape->rows <= sms / (2 * (int64_t)size) &&
            shape->width >= 2 * (int64_t)size * CLUSTER_SHARE)
         size *= 2;
     return size;

@@ -71,7 +71,7 @@ void bench_explain_print(const bench_plan *plan, const char *name, const tkj_dev
 {
     printf("%s: sm_%d%d, %d SMs, %d bytes of shared memory a block, %d MiB of L2, %s\n", name,
            facts->compute_major, facts->compute_minor, facts->sm_count, facts->shared_per_block,
-           facts->l2_bytes >> 20, facts->clusters ? "clusters" : "no clusters");
+           facts->l2_bytes >> 20, facts->cluster_max > 0 ? "clusters" : "no clusters");
     printf("%-18s %8s %8s %9s  %s\n", "variant", "grid", "threads", "shared", "case");
     for (size_t i = 0; i < plan->cell_count; i++)
         print_launch(&plan->cells[i].what, facts);

@@ -101,6 +101,7 @@ static void control_reset(void)
     fake.version = 13000;
     fake.device_count = FAKE_CUDA_DEVICES;
     fake.params_size = 0;
+    fake.cluster_room = 8;
     fake.total_calls = fake.launches = 0;
     fake.context_count = fake.stream_count = 0;
     fake.failed = NULL;
@@ -123,6 +124,13 @@ static void control_set_device_count(int count)
 {
     pthread_mutex_lock(&fake.mutex);
     fake.device_count = count;
+    pthread_mutex_unlock(&fake.mutex);
+}
+
+static void control_set_cluster_room(int blocks)
+{
+    pthread_mutex_lock(&fake.mutex);
+    fake.cluster_room = blocks;
     pthread_mutex_unlock(&fake.mutex);
 }
 
@@ -277,6 +285,7 @@ const fake_cuda *fake_cuda_get(void)
         .set_version = control_set_version,
         .set_device_count = control_set_device_count,
         .set_params_size = control_set_params_size,
+        .set_cluster_room = control_set_cluster_room,
         .inject = control_inject,
         .inject_any = control_inject_any,
         .failed = control_failed,

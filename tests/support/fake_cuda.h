@@ -53,6 +53,8 @@ typedef struct fake_cuda {
     void (*set_device_count)(int count);   /* 0 .. FAKE_CUDA_DEVICES; 0 fails cuInit */
     void (*set_params_size)(size_t bytes); /* how much of the parameter a launch copies */
 
+    void (*set_cluster_room)(int blocks); /* of the largest cluster that there is room for: 8 */
+
     /** The function fails with the code at its nth call from now (1 = the next), that time only. */
     void (*inject)(const char *function, int code, int nth);
     void (*inject_any)(int code, int nth); /* as inject, counting the calls of all functions */

@@ -253,6 +253,7 @@ static const struct {
     ENTRY(cuLibraryGetKernel),
     ENTRY(cuKernelSetAttribute),
     ENTRY(cuKernelGetFunction),
+    ENTRY(cuOccupancyMaxActiveClusters),
     ENTRY(cuLaunchKernelEx),
 };
 

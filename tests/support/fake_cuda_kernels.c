@@ -223,6 +223,23 @@ static void record_launch(const CUlaunchConfig *config, const struct fake_kernel
         memcpy(last->params, arguments[0], fake.params_size);
 }
 
+CUresult CUDAAPI cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
+                                              const CUlaunchConfig *config)
+{
+    CUresult result = fake_begin_ready("cuOccupancyMaxActiveClusters");
+    const struct fake_kernel *kernel = (const struct fake_kernel *)function;
+    const struct fake_context *context = fake_current();
+    if (result == CUDA_SUCCESS && context == NULL)
+        result = CUDA_ERROR_INVALID_CONTEXT;
+    if (result == CUDA_SUCCESS && !kernel->library->live)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS && !fake_devices[context->ordinal].clusters)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *clusters = config->gridDimX <= (unsigned)fake.cluster_room ? 1 : 0;
+    return fake_end(result);
+}
+
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                                   void **arguments, void **extra)
 {

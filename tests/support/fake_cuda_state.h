@@ -60,6 +60,7 @@ struct fake_state {
     int version;
     int device_count;
     size_t params_size;
+    int cluster_room;
     int total_calls;
     int launches;
     struct fake_function any; /* stands for all functions */

@@ -210,7 +210,7 @@ static void gpus_are_found_by_name(void **state)
 {
     (void)state;
     assert_int_equal(tkj_known_device("h200")->facts.sm_count, 132);
-    assert_false(tkj_known_device("T4")->facts.clusters);
+    assert_int_equal(tkj_known_device("T4")->facts.cluster_max, 0);
     assert_null(tkj_known_device("H2000"));
 }
 

@@ -127,6 +127,7 @@ static void every_missing_function_is_named(void **state)
         "cuLibraryGetKernel",
         "cuKernelGetFunction",
         "cuKernelSetAttribute",
+        "cuOccupancyMaxActiveClusters",
         "cuLaunchKernelEx",
     };
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
@@ -213,12 +214,12 @@ static void facts_are_those_of_the_device_asked(void **state)
     assert_int_equal(first.sm_count, expected[0].sm_count);
     assert_int_equal(first.shared_per_block, expected[0].shared_per_block);
     assert_int_equal(first.l2_bytes, expected[0].l2_bytes);
-    assert_false(first.clusters);
+    assert_int_equal(first.cluster_max, 0);
     assert_int_equal(second.ordinal, 1);
     assert_int_equal(second.compute_major, expected[1].compute_major);
     assert_int_equal(second.sm_count, expected[1].sm_count);
     assert_int_equal(second.shared_per_block, expected[1].shared_per_block);
-    assert_true(second.clusters);
+    assert_int_equal(second.cluster_max, TKJ_CLUSTER_PORTABLE);
     assert_thread_is_as_before(NULL);
 }
 

@@ -288,6 +288,39 @@ static void launch_passes_shape_and_parameters(void **state)
     tkj_driver_unload(&kernel);
 }
 
+static int cluster_max(const tkj_kernel *kernel, CUstream stream)
+{
+    const tkj_launch launch = {.kernel = kernel->kernel, .threads = 512, .shared_bytes = 1000};
+    int most = -1;
+    assert_int_equal(tkj_driver_cluster_max(&launch, 8, stream, &most), TOPK_JIT_OK);
+    return most;
+}
+
+static void clusters_are_as_large_as_there_is_room_for(void **state)
+{
+    (void)state;
+    tkj_kernel kernel = load(1, 0);
+    assert_int_equal(cluster_max(&kernel, streams[1]), 8);
+    for (int room = 0; room <= 9; room++) {
+        fake->set_cluster_room(room);
+        assert_int_equal(cluster_max(&kernel, streams[1]), room >= 8   ? 8
+                                                           : room >= 4 ? 4
+                                                           : room >= 2 ? 2
+                                                                       : 1);
+    }
+    tkj_driver_unload(&kernel);
+}
+
+static void a_size_that_the_driver_does_not_know_is_not_used(void **state)
+{
+    (void)state;
+    enum { INVALID_CLUSTER_SIZE = 912 };
+    tkj_kernel kernel = load(1, 0);
+    fake->inject("cuOccupancyMaxActiveClusters", INVALID_CLUSTER_SIZE, 1);
+    assert_int_equal(cluster_max(&kernel, streams[1]), 4);
+    tkj_driver_unload(&kernel);
+}
+
 static void launch_names_its_cluster(void **state)
 {
     (void)state;
@@ -430,6 +463,8 @@ int main(void)
         TEST(failed_unload_is_ignored),
         TEST(unloading_nothing_calls_nothing),
         TEST(launch_passes_shape_and_parameters),
+        TEST(clusters_are_as_large_as_there_is_room_for),
+        TEST(a_size_that_the_driver_does_not_know_is_not_used),
         TEST(launch_names_its_cluster),
         TEST(kernel_loads_into_a_further_context),
         TEST(launch_overlaps_its_predecessor_only_when_asked),

@@ -166,7 +166,7 @@ static tkj_device_facts facts_of(size_t i)
         .sm_count = sms[i % COUNT(sms)],
         .shared_per_block = shared[i % COUNT(shared)],
         .l2_bytes = l2[i % COUNT(l2)],
-        .clusters = i % 2 == 0,
+        .cluster_max = i % 2 == 0 ? TKJ_CLUSTER_PORTABLE : 0,
     };
 }
 
@@ -279,7 +279,7 @@ static void known_gpus_get_the_variants_that_suit_them(void **state)
             const tkj_device_facts *facts = &tkj_known_devices[d].facts;
             char text[32];
             describe_choice(facts, cases[i].rows, cases[i].width, text);
-            assert_string_equal(text, facts->clusters             ? cases[i].with_clusters
+            assert_string_equal(text, facts->cluster_max > 0      ? cases[i].with_clusters
                                       : facts->compute_major >= 8 ? cases[i].without_clusters
                                                                   : cases[i].without_room);
         }
@@ -337,7 +337,7 @@ static void grid_is_within_the_rows_the_bound_and_the_hardware(void **state)
 static void cluster_is_a_power_of_two_that_fits_the_sms_and_the_row(void **state)
 {
     (void)state;
-    const tkj_device_facts h200 = {.compute_major = 9, .sm_count = 132, .clusters = true};
+    const tkj_device_facts h200 = {.compute_major = 9, .sm_count = 132, .cluster_max = 8};
     const tkj_device_facts a100 = {.compute_major = 8, .sm_count = 108};
     const tkj_variant stream = {.name = "stream", .clusters = true};
     const tkj_variant general = {.name = "general"};
