@@ -19,12 +19,6 @@
 #define TKJ_CLUSTER_MAX 8 /* as on the host */
 TKJ_STATIC_ASSERT(TKJ_LIST % (TKJ_CLUSTER_MAX * 2) == 0, "regions are whole multiples of 16 bytes");
 
-/** A list's part from one block. */
-typedef struct tkj_listed_part {
-    tkj_u32 count; /* survivors, listed or not */
-    tkj_u32 bytes; /* that were sent */
-} tkj_listed_part;
-
 #if TKJ_CLUSTERS
 
 TKJ_DEVICE tkj_u32 cluster_rank(void)
@@ -91,24 +85,24 @@ TKJ_DEVICE tkj_u32 region_size(void)
     return TKJ_LIST / cluster_size();
 }
 
-/** Bytes of a list as it is sent. */
+/** Bytes of a list as it is sent; of one that does not fit nothing, for it has gaps. */
 TKJ_DEVICE tkj_u32 bytes_of(tkj_u32 count)
 {
-    tkj_u32 listed = count < region_size() ? count : region_size();
-    return (listed + 1) / 2 * 16;
+    return count > region_size() ? 0 : (count + 1) / 2 * 16;
 }
 
 /** Hands over this block's list: one thread, after a barrier. */
 TKJ_DEVICE void send_list(tkj_survivor *survivors, tkj_u32 count, tkj_gather *gather)
 {
     const tkj_survivor nothing = {{0, 0}};
+    tkj_u32 bytes = bytes_of(count);
     if (count < region_size() && count % 2 == 1)
         survivors[count] = nothing; /* is sent, too */
     tkj_fence_async_proxy();
     tkj_store_async(&gather->counts[cluster_rank()], count, &gather->counts_arrived, 0);
-    if (count != 0)
-        tkj_copy_async_bulk_to_rank(survivors + cluster_rank() * region_size(), survivors,
-                                    bytes_of(count), &gather->lists_arrived, 0);
+    if (bytes != 0)
+        tkj_copy_async_bulk_to_rank(survivors + cluster_rank() * region_size(), survivors, bytes,
+                                    &gather->lists_arrived, 0);
 }
 
 /** Begins a phase: one thread of the first block, a barrier before the others wait. */

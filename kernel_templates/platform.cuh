@@ -199,7 +199,8 @@ TKJ_DEVICE float tkj_reciprocal(float x)
     return result;
 }
 
-/** Bit 31: x is below a pivot, which is a number; NaN is not. The other bits are anything. */
+/** Bit 31: x is below a pivot, which is a number; NaN is not. Below +0, -0 is, too. The other bits
+ * are anything. */
 TKJ_DEVICE tkj_u32 tkj_sign_if_below(float x, float pivot)
 {
     return tkj_bits_from_float(x - pivot); /* NaN comes out positive */

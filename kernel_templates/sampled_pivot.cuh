@@ -116,7 +116,7 @@ TKJ_DEVICE void tkj_sample_range(float x[TKJ_GROUP], float *top, float *bottom,
 
 TKJ_DEVICE tkj_u32 tkj_coarse_bin(float x)
 {
-    tkj_u32 bits = tkj_bits_from_float(x);
+    tkj_u32 bits = tkj_bits_from_float(x + 0.0f); /* -0 becomes +0 */
     tkj_i32 step = (tkj_i32)((bits & 0x7fffffffu) >> TKJ_COARSE_SHIFT) - TKJ_COARSE_FIRST;
     step = step < 0 ? 0 : step < TKJ_COARSE_LAST ? step : TKJ_COARSE_LAST;
     return (tkj_u32)(bits >> 31 ? TKJ_BINS / 2 + step : TKJ_COARSE_LAST - step);
@@ -196,7 +196,9 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, float x[T
     tkj_bin_sample(held, x, ranks, &map, &shared->histogram);
     tkj_pivot pivot;
     float width = (top - bottom) / (float)(TKJ_BINS - 1);
-    pivot.low = top - ((float)found->bin + 0.51f) * width;
+    /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
+    float low = top - ((float)found->bin + 0.51f) * width;
+    pivot.low = low == 0.0f ? -0.0f : low;
     pivot.high = top - ((float)found->high_bin - 0.5f) * width;
     pivot.on_plateau = tkj_passing(found, ranks, held->end - held->begin) > 0.95f * (float)capacity;
     if (pivot.on_plateau)
@@ -216,8 +218,8 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot(const tkj_held_row *held, float x[TKJ_GROUP]
     if (parts != 1)
         tkj_load_sample(held, 0, parts, x);
     tkj_bin_sample(held, x, &ranks, 0, &shared->histogram);
-    if (found->high_bin > 0 && found->bin < TKJ_BINS - 1 &&
-        tkj_passing(found, &ranks, n) < 0.9f * (float)capacity) {
+    /* The first and the last bin have no outer edge. In the last one, too many would pass. */
+    if (found->high_bin > 0 && tkj_passing(found, &ranks, n) < 0.9f * (float)capacity) {
         const tkj_pivot pivot = {tkj_coarse_edge(found->bin + 1), tkj_coarse_edge(found->high_bin),
                                  false, 0};
         return pivot;

@@ -33,6 +33,7 @@
 #include "write_selected.cuh"
 
 TKJ_STATIC_ASSERT(TKJ_TOPK <= TKJ_LIST * 2 / 3, "enough more than k scores may pass");
+TKJ_STATIC_ASSERT(TKJ_LIST < TKJ_CAPACITY - TKJ_GROUP, "long windows have more than k scores");
 
 /** Scores above a plateau, and on it. */
 typedef struct tkj_plateau_counts {
@@ -83,7 +84,7 @@ TKJ_DEVICE tkj_held_row round_of(const tkj_held_row *held, tkj_u32 round)
     return moved;
 }
 
-/** True if no block holds the window. */
+/** True if no block holds the window; then it has more than k scores. */
 TKJ_DEVICE bool is_long(const tkj_held_row *held)
 {
     return held->end - held->first > TKJ_CAPACITY;
@@ -268,7 +269,7 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, bool *starte
             listing->held.window = window;
         selection.count = TKJ_TOPK;
     }
-    if (window.length > TKJ_TOPK && is_long(&held)) {
+    if (is_long(&held)) {
         if (select_long(p, row, &held, started, shared))
             return;
         selection.positions = listing->listed.selected;

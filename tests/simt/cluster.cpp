@@ -136,6 +136,10 @@ void check_exit(thread *t)
               text_of(home->home->waiting[0]));
     if (t->bulk_pending.size() > t->bulk_waited)
         fault("%s exits without having waited for its bulk copies", text_of(t));
+    for (const async_op &op : running->in_flight)
+        if (home->live == 1 && op.from != nullptr && is_shared_of(home, op.from, op.bytes))
+            fault("block %u exits while a copy out of its shared memory is in flight (%s)",
+                  home->index, text_of(op.pc));
     t->group->exited |= UINT32_C(1) << t->lane;
 }
 

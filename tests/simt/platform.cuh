@@ -163,9 +163,11 @@ TKJ_SIMT_PASS float tkj_reciprocal(float x)
     return 1.0f / x;
 }
 
+/** As on the GPU: -0 is below +0, and NaN comes out positive. */
 TKJ_SIMT_PASS tkj_u32 tkj_sign_if_below(float x, float pivot)
 {
-    return (tkj_u32)(x < pivot) << 31;
+    float difference = x - pivot;
+    return difference != difference ? 0 : tkj_bits_from_float(difference);
 }
 
 TKJ_SIMT_PASS float tkj_float_from_half(tkj_u16 bits)

@@ -21,7 +21,14 @@ typedef struct wanted {
     const int32_t *lengths;
     int32_t start; /* of every row's window; 0 = no row_starts */
     tkj_scores_distribution scores;
-    int64_t kept; /* if not 0: all but so many scores are zeros */
+    int32_t max_sms;
+    const tkj_scores_distribution *rows_scores; /* of each row; NULL = `scores` */
+    float scale;                                /* of all scores, if not 0; float32 only */
+    int64_t kept;                               /* if not 0: all but so many scores are `others` */
+    enum { ZEROS, NAN_ABOVE, NAN_BELOW } others;
+    const uint32_t *regions; /* if not NULL: how many scores pass in each block; float32 only */
+    uint32_t blocks;
+    bool same; /* most of those are equal */
     enum {
         AS_DRAWN,
         TOO_LOW,
@@ -29,21 +36,35 @@ typedef struct wanted {
         PLATEAU_TOO_LOW,
         PLATEAU_TOO_HIGH,
         BELOW_RANGE,
+        CROWDED,
+        ZEROS_IN_BIN,
+        ZERO_PIVOT,
         SAMPLES
     } sampled; /* float32 only */
 } wanted;
 
-/* What select_stream.cu samples of an aligned float32 row: one group of 4 a thread of 512. */
+/* What select_stream.cu samples of an aligned float32 row: one group of 4 a thread of 512, four
+   groups side by side. */
 #define SAMPLERS 512
 #define SAMPLED_GROUP 4
+#define SAMPLED_TOGETHER 4
 /* What it lists. */
-#define LISTED 8192
+#define LISTED 6144
+/* Scores of a warp side by side: the next ones are another block's. */
+#define WARP_SHARE 128
+
+/** The column of sampler t's group in a row of so many columns. */
+static int64_t sampled_column(int64_t width, int64_t t)
+{
+    int64_t fours = width / SAMPLED_GROUP / SAMPLED_TOGETHER;
+    int64_t four = t / SAMPLED_TOGETHER * fours / (SAMPLERS / SAMPLED_TOGETHER);
+    return (four * SAMPLED_TOGETHER + t % SAMPLED_TOGETHER) * SAMPLED_GROUP;
+}
 
 /** Sets the scores that are sampled apart from the others: all below them, or all above. Half of a
  *  plateau's samples are equal, the others below those. */
 static void mislead(float *row, const wanted *w)
 {
-    int64_t groups = w->width / SAMPLED_GROUP;
     bool on_plateau = w->sampled == PLATEAU_TOO_LOW || w->sampled == PLATEAU_TOO_HIGH;
     float others = w->sampled == TOO_LOW || w->sampled == PLATEAU_TOO_LOW ? 1.0F : -1.0F;
     for (int64_t i = 0; i < w->width; i++)
@@ -55,16 +76,58 @@ static void mislead(float *row, const wanted *w)
                 sample = i % 2 == 0 ? 1.0F : -sample;
             else
                 sample *= -others;
-            row[t * groups / SAMPLERS * SAMPLED_GROUP + i] = sample;
+            row[sampled_column(w->width, t) + i] = sample;
         }
 }
 
-/** Sets all but `kept` scores, which are evenly spread, to zero. */
+/** Sets all but `kept` scores, which are evenly spread, to zero or NaN. */
 static void keep_some(char *row, size_t size, const wanted *w)
 {
     for (int64_t i = 0; i < w->width; i++)
-        if (i * w->kept % w->width >= w->kept)
-            memset(row + (size_t)i * size, 0, size);
+        if (i * w->kept % w->width >= w->kept) {
+            memset(row + (size_t)i * size, w->others == ZEROS ? 0 : 0xff, size);
+            if (w->others == NAN_ABOVE)
+                row[(size_t)(i + 1) * size - 1] = 0x7f;
+        }
+}
+
+/* What passes of what is sampled: enough for any k, and few enough that the filter seems to do. */
+#define SAMPLED_PASS 1056
+
+/** Sets as many scores of each block's share above 1 as are wanted there, the others below 0; those
+ *  that are sampled among the former are 1, so that the pivot is. */
+static void fill_regions(float *row, const wanted *w)
+{
+    uint32_t passed[8] = {0};
+    uint32_t sampled = 0;
+    for (int64_t i = 0; i < w->width; i++)
+        row[i] = -20000.0F - (float)i;
+    for (int64_t t = 0; t < SAMPLERS; t++)
+        for (int64_t i = 0; i < SAMPLED_GROUP; i++) {
+            int64_t column = sampled_column(w->width, t) + i;
+            int64_t block = column / WARP_SHARE % w->blocks;
+            bool passes = sampled < SAMPLED_PASS && passed[block] < w->regions[block];
+            sampled += passes;
+            passed[block] += passes;
+            row[column] = passes ? 1.0F : -10000.0F - (float)column;
+        }
+    for (int64_t i = 0; i < w->width; i++) {
+        int64_t block = i / WARP_SHARE % w->blocks;
+        if (row[i] <= -20000.0F && passed[block] < w->regions[block]) {
+            row[i] = w->same ? 10000.0F : 10000.0F + (float)(i * 37 % 9973);
+            passed[block]++;
+        }
+    }
+}
+
+/** Sets hundreds of scores around the k-th place equal, of a row of distinct ones. */
+static void crowd(float *row, int64_t width, int64_t k)
+{
+    for (int64_t i = 0; i < width; i++) {
+        int64_t rank = i * 7919 % width;
+        bool near = rank > k - 400 && rank < k + 400;
+        row[i] = 1.0F + (float)(near ? width - k : width - rank) / (float)width;
+    }
 }
 
 /** Sets the first sixteenth, which one warp samples, above most others: the range of the bins ends
@@ -77,6 +140,38 @@ static void raise_start(float *row, int64_t width)
     }
 }
 
+/** Zeros of both signs at the k-th place, in the coarse bins beside zero. */
+static void add_zeros(float *row, int64_t width, int64_t k)
+{
+    for (int64_t i = 0; i < width; i++) {
+        int64_t rank = i * 7919 % width;
+        float zero = i % 2 == 0 ? -0.0F : 0.0F;
+        row[i] = rank < k / 2 ? 1.0F + (float)rank : rank < 2 * k + 1400 ? zero : -1.0F - (float)i;
+    }
+}
+
+/** A sample with a range of which the lower end of a bin is exactly 0, where the pivot is, although
+ *  fewer than k scores are above: zeros of both signs are at the k-th place. */
+static void put_pivot_at_zero(float *row, int64_t width, int64_t k)
+{
+    const float bin = 1024.0F; /* wide: the coarse bins end at 2^17 */
+    const float top = 500.51F * bin;
+    const float bottom = top - 2047.0F * bin;
+    const int64_t high = k * SAMPLERS * SAMPLED_GROUP / width;
+    const int64_t low = k - high < 208 ? k - 8 : high + 200;
+    for (int64_t i = 0; i < width; i++) {
+        bool among_zeros = i * 7919 % width < 2 * k + 200;
+        float zero = i % 2 == 0 ? -0.0F : 0.0F;
+        row[i] = among_zeros ? zero : -3e6F - (float)i;
+    }
+    for (int64_t t = 0; t < SAMPLERS; t++)
+        for (int64_t i = 0; i < SAMPLED_GROUP; i++) {
+            int64_t rank = i * SAMPLERS + t % 32 * (SAMPLERS / 32) + t / 32; /* warps alternate */
+            float *score = &row[sampled_column(width, t) + i];
+            *score = rank < high || rank < SAMPLERS / 32 ? top : rank < low ? 0.5F * bin : bottom;
+        }
+}
+
 static void add_scores(tkj_call *call, const wanted *w)
 {
     const topk_jit_spec *spec = &call->spec;
@@ -85,12 +180,23 @@ static void add_scores(tkj_call *call, const wanted *w)
                                w->score_stride, w->shift);
     int64_t stored = w->score_stride == 0 && w->rows > 1 ? 1 : w->rows;
     for (int64_t row = 0; row < stored; row++)
-        tkj_scores_fill(w->scores, (uint64_t)row + 1, spec->topk, spec->dtype,
-                        score + (size_t)(row * w->score_stride) * size, w->width, 1);
+        tkj_scores_fill(w->rows_scores != NULL ? w->rows_scores[row] : w->scores, (uint64_t)row + 1,
+                        spec->topk, spec->dtype, score + (size_t)(row * w->score_stride) * size,
+                        w->width, 1);
+    for (int64_t i = 0; w->scale != 0 && i < w->width; i++)
+        ((float *)score)[i] *= w->scale;
     if (w->kept != 0)
         keep_some(score, size, w);
     if (w->sampled == BELOW_RANGE)
         raise_start((float *)score, w->width);
+    else if (w->sampled == CROWDED)
+        crowd((float *)score, w->width, spec->topk);
+    else if (w->sampled == ZEROS_IN_BIN)
+        add_zeros((float *)score, w->width, spec->topk);
+    else if (w->sampled == ZERO_PIVOT)
+        put_pivot_at_zero((float *)score, w->width, spec->topk);
+    else if (w->regions != NULL)
+        fill_regions((float *)score, w);
     else if (w->sampled != AS_DRAWN)
         mislead((float *)score, w);
 }
@@ -117,6 +223,7 @@ static void make(tkj_call *call, const topk_jit_spec *spec, const wanted *w)
 {
     int64_t out_rows = w->rows + w->padding;
     tkj_call_init(call, spec);
+    call->args.max_sms = w->max_sms;
     add_scores(call, w);
     add_layout(call, w);
     if (w->lengths != NULL) {
@@ -151,6 +258,20 @@ static void run(const tkj_simt_listed *listed, const wanted *w, uint64_t seed)
                  listed->spec, w->rows, w->width, tkj_scores_name(w->scores), message);
     tkj_call_release(&call);
     tkj_call_release(&twin);
+}
+
+/* Longer than what any kernel holds in registers. */
+#define LONGEST_HELD 40000
+
+/** Does the kernel take rows that no block holds, by select_stream.cu? */
+static bool is_streamed(const tkj_simt_listed *listed)
+{
+    return tkj_simt_capacity(listed) > LONGEST_HELD;
+}
+
+static bool has_clusters(const tkj_simt_listed *listed)
+{
+    return strstr(listed->kernel->entry, "_cluster_") != NULL;
 }
 
 /** Calls a function for every kernel that selects. */
@@ -215,10 +336,10 @@ static void odd_shapes_are_judged_right(void **state)
 
 /* Several tiles of a kernel that takes rows of any length. */
 #define LONG_ROW 9001
-/* Longer than what any kernel holds in registers. */
-#define LONGEST_HELD 40000
-/* The least that select_stream.cu samples so. */
-#define DENSELY_SAMPLED 131073
+/* With k = 4096, sampled more than once by select_stream.cu. */
+#define DENSELY_SAMPLED 33000
+/* Positions that one bitmap of select_stream.cu holds. */
+#define MARKED 65536
 
 /** Rows as long as a kernel holds, or long ones. */
 static void run_longest(const tkj_simt_listed *listed, int64_t k)
@@ -247,7 +368,7 @@ static void run_longest(const tkj_simt_listed *listed, int64_t k)
 static void run_plateaus(const tkj_simt_listed *listed, int64_t k)
 {
     const int64_t kept[] = {k - 1, k, k + 1, k / 2 + 1};
-    bool streams = tkj_simt_capacity(listed) > LONGEST_HELD;
+    bool streams = is_streamed(listed);
     for (uint64_t i = 0; i < (streams ? 12 : 4); i++) {
         int64_t width = i < 4 ? k + 300 : LONG_ROW + k;
         run(listed,
@@ -271,31 +392,64 @@ static void plateaus_at_the_last_place_are_judged_right(void **state)
 static void run_misled(const tkj_simt_listed *listed, int64_t k)
 {
     const topk_jit_spec spec = tkj_simt_spec(listed);
-    if (tkj_simt_capacity(listed) <= LONGEST_HELD || spec.dtype != TOPK_JIT_FLOAT32)
+    if (!is_streamed(listed) || spec.dtype != TOPK_JIT_FLOAT32)
         return;
     for (int sampled = TOO_LOW; sampled < SAMPLES; sampled++)
         for (uint64_t seed = 0; seed < 4; seed++)
             run(listed,
-                &(wanted){
-                    .rows = 1, .width = 16000 + k, .score_stride = 16000 + k, .sampled = sampled},
+                &(wanted){.rows = 1,
+                          .width = (sampled < ZEROS_IN_BIN ? 16000 : 9216) + k % 1024,
+                          .score_stride = 17024,
+                          .sampled = sampled},
                 seed);
 }
 
-/** Rows of which as many scores survive the filter as a list holds, and one more. */
+/** A long row with so many survivors of the filter in each block. */
+static void run_regions(const tkj_simt_listed *listed, int64_t k, const uint32_t regions[8],
+                        uint64_t seed, bool same)
+{
+    const int64_t width = 9216 + (k % 2 == 0 ? 0 : 5);
+    run(listed,
+        &(wanted){.rows = 1,
+                  .width = width,
+                  .score_stride = width + 7,
+                  .regions = regions,
+                  .blocks = 1U << seed % 4,
+                  .same = same},
+        seed);
+}
+
+/** Lists with as many entries as a region holds, one more, an odd number, none; in clusters of each
+ *  size. */
 static void run_full_lists(const tkj_simt_listed *listed, int64_t k)
 {
     const topk_jit_spec spec = tkj_simt_spec(listed);
-    const int64_t width = LISTED + SAMPLERS * SAMPLED_GROUP / 2;
-    if (tkj_simt_capacity(listed) <= LONGEST_HELD || spec.dtype != TOPK_JIT_FLOAT32)
+    if (!is_streamed(listed) || spec.dtype != TOPK_JIT_FLOAT32)
         return;
-    for (int64_t more = 0; more < 2; more++)
-        for (uint64_t seed = 0; seed < 4 && width > k; seed++)
-            run(listed,
-                &(wanted){.rows = 1,
-                          .width = width + more,
-                          .score_stride = width + more,
-                          .sampled = PLATEAU_TOO_LOW},
-                seed);
+    for (uint64_t seed = 0; seed < (has_clusters(listed) ? 4 : 1); seed++) {
+        const uint32_t blocks = 1U << seed;
+        const uint32_t full = LISTED / blocks;
+        uint32_t patterns[7][8];
+        for (uint32_t b = 0; b < blocks; b++) {
+            patterns[0][b] = full;
+            patterns[1][b] = b == blocks - 1 ? full + 1 : full;
+            patterns[2][b] = b == blocks - 1 ? full + 1 : 0;
+            patterns[3][b] = b % 2 == 0 ? 0 : full - b;
+            patterns[4][b] = b == 1 ? 1 : b == 2 ? 0 : full - 1 - 2 * (b % 2);
+            patterns[5][b] = b == 0 ? full + 1 : full - 1;
+            patterns[6][b] = full - 2;
+        }
+        for (int i = 0; i < 7; i++)
+            run_regions(listed, k, patterns[i], seed + 4 * (uint64_t)(i % 2), i % 2 == 1);
+        run_regions(listed, k, patterns[0], seed, true);
+        /* Exactly k, and one less. */
+        for (uint32_t less = 0; less < 2; less++) {
+            for (uint32_t b = 0; b < blocks; b++)
+                patterns[0][b] =
+                    (uint32_t)k / blocks + (b < (uint32_t)k % blocks) - (b == 0) * less;
+            run_regions(listed, k, patterns[0], seed, false);
+        }
+    }
 }
 
 static void full_lists_are_judged_right(void **state)
@@ -310,20 +464,118 @@ static void misleading_samples_are_judged_right(void **state)
     for_each(run_misled);
 }
 
-/** Rows of which every thread samples several groups, and one score less. */
+/** Rows of which every thread samples several groups: a large k makes the filter coarse. */
 static void run_densely_sampled(const tkj_simt_listed *listed, int64_t k)
 {
-    (void)k;
-    if (tkj_simt_capacity(listed) <= LONGEST_HELD)
+    static const tkj_scores_distribution scores[] = {TKJ_SCORES_NORMAL, TKJ_SCORES_RELU,
+                                                     TKJ_SCORES_NEAR_ONE, TKJ_SCORES_TEN_VALUES};
+    if (!is_streamed(listed) || k < 4000)
         return;
-    for (int64_t i = 0; i < 2; i++)
+    for (int64_t i = 0; i < 4; i++)
         run(listed,
             &(wanted){.rows = 1,
                       .width = DENSELY_SAMPLED - i,
                       .score_stride = DENSELY_SAMPLED,
-                      .shift = i == 0 ? 3 : 0,
-                      .scores = i == 0 ? TKJ_SCORES_NORMAL : TKJ_SCORES_RELU},
-            (uint64_t)i + 2);
+                      .shift = i % 2 == 0 ? 3 : 0,
+                      .scores = scores[i]},
+            (uint64_t)i * 4 + 2 + (uint64_t)i % 2);
+}
+
+/** Rows of which one bitmap does not hold all positions. */
+static void run_many_positions(const tkj_simt_listed *listed, int64_t k)
+{
+    const topk_jit_spec spec = tkj_simt_spec(listed);
+    (void)k;
+    if (!is_streamed(listed) || !(spec.deterministic || spec.tie_break != TOPK_JIT_TIE_BREAK_NONE))
+        return;
+    for (int64_t i = 0; i < 3; i++)
+        run(listed,
+            &(wanted){.rows = 1,
+                      .width = MARKED + i - 1,
+                      .score_stride = MARKED + 1,
+                      .scores = i == 2 ? TKJ_SCORES_ASCENDING : TKJ_SCORES_NORMAL},
+            (uint64_t)i * 2);
+}
+
+static void many_positions_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_many_positions);
+}
+
+/** Scores beyond the coarse bins: too large, too small, too narrow; NaN at the k-th place, and many
+ * equal ones. */
+static void run_odd_scores(const tkj_simt_listed *listed, int64_t k)
+{
+    static const tkj_scores_distribution scores[] = {TKJ_SCORES_DENORMAL,  TKJ_SCORES_NARROW,
+                                                     TKJ_SCORES_FAR_BELOW, TKJ_SCORES_SOME_NAN,
+                                                     TKJ_SCORES_MASKED,    TKJ_SCORES_SIGNED_ZEROS};
+    static const float scales[] = {0x1p20F, 0x1p-20F, 0x1p17F, 0x1p120F};
+    const topk_jit_spec spec = tkj_simt_spec(listed);
+    const int64_t kept[] = {k - 1, k, k / 2 + 1, k + 1};
+    const wanted row = {.rows = 1, .width = LONG_ROW + k, .score_stride = LONG_ROW + k};
+    if (!is_streamed(listed))
+        return;
+    for (uint64_t i = 0; i < sizeof scores / sizeof scores[0]; i++) {
+        wanted w = row;
+        w.scores = scores[i];
+        run(listed, &w, i);
+    }
+    for (uint64_t i = 0; i < 4; i++) {
+        wanted w = row;
+        w.kept = kept[i];
+        w.others = i % 2 == 0 ? NAN_BELOW : NAN_ABOVE;
+        run(listed, &w, i);
+        if (spec.dtype != TOPK_JIT_FLOAT32)
+            continue;
+        w = row;
+        w.scale = scales[i];
+        run(listed, &w, i + 3);
+    }
+}
+
+static void odd_scores_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_odd_scores);
+}
+
+/** Rows of each kind, short, long and on a plateau, and padding, one after another in few blocks.
+ */
+static void run_mixed_rows(const tkj_simt_listed *listed, int64_t k)
+{
+    static const tkj_scores_distribution kinds[] = {TKJ_SCORES_NORMAL, TKJ_SCORES_NORMAL,
+                                                    TKJ_SCORES_RELU,   TKJ_SCORES_NORMAL,
+                                                    TKJ_SCORES_EQUAL,  TKJ_SCORES_NEAR_ONE};
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
+    const int32_t whole = (int32_t)(LONG_ROW + k);
+    const int32_t lengths[KINDS] = {whole,          (int32_t)k + 40, whole - 1,
+                                    (int32_t)k / 2, whole,           whole};
+    if (!is_streamed(listed))
+        return;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        tkj_scores_distribution scores[KINDS];
+        int32_t of_rows[KINDS];
+        for (uint64_t row = 0; row < KINDS; row++) {
+            scores[row] = kinds[(row * 5 + seed) % KINDS];
+            of_rows[row] = lengths[(row * 5 + seed) % KINDS];
+        }
+        run(listed,
+            &(wanted){.rows = KINDS,
+                      .padding = 2,
+                      .width = whole,
+                      .score_stride = whole + 3,
+                      .lengths = of_rows,
+                      .rows_scores = scores,
+                      .max_sms = 1 << seed % 4},
+            seed);
+    }
+}
+
+static void mixed_rows_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_mixed_rows);
 }
 
 static void densely_sampled_rows_are_judged_right(void **state)
@@ -341,13 +593,16 @@ static void long_rows_are_judged_right(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(full_lists_are_judged_right),
+        cmocka_unit_test(long_rows_are_judged_right),
+        cmocka_unit_test(plateaus_at_the_last_place_are_judged_right),
+        cmocka_unit_test(mixed_rows_are_judged_right),
+        cmocka_unit_test(odd_scores_are_judged_right),
+        cmocka_unit_test(misleading_samples_are_judged_right),
         cmocka_unit_test(every_distribution_at_every_boundary_length),
         cmocka_unit_test(odd_shapes_are_judged_right),
-        cmocka_unit_test(plateaus_at_the_last_place_are_judged_right),
-        cmocka_unit_test(full_lists_are_judged_right),
-        cmocka_unit_test(misleading_samples_are_judged_right),
         cmocka_unit_test(densely_sampled_rows_are_judged_right),
-        cmocka_unit_test(long_rows_are_judged_right),
+        cmocka_unit_test(many_positions_are_judged_right),
     };
     return cmocka_run_group_tests_name("simt_templates", tests, NULL, NULL);
 }
