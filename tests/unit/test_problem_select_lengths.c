@@ -221,7 +221,7 @@ static void the_stride_of_a_single_length_does_not_matter(void **state)
     for (int which = 0; which < TKJ_CALL_TENSORS; which++)
         if (which == TKJ_CALL_SCORE || which == TKJ_CALL_LENGTHS || which == TKJ_CALL_INDICES ||
             which == TKJ_CALL_RAW_INDICES)
-            rule_case_set(&call, which, RULE_SIZE_0, 1);
+            rule_case_set(&call, (tkj_call_slot)which, RULE_SIZE_0, 1);
     rule_case_set(&call, TKJ_CALL_LENGTHS, RULE_STRIDE_0, 0);
     assert_int_equal(simple_stride_of(&call), 1);
 }
