@@ -17,18 +17,16 @@ typedef struct wanted {
     int64_t width;
     int64_t score_stride; /* 0 = one row for all */
     size_t shift;         /* elements off a 16-byte boundary */
-    bool shared_table;    /* stride 0 */
     const int32_t *lengths;
-    int32_t start; /* of every row's window; 0 = no row_starts */
+    const tkj_scores_distribution *rows_scores; /* of each row; NULL = `scores` */
+    int64_t kept;                               /* if not 0: all but so many scores are `others` */
+    const uint32_t *regions; /* if not NULL: how many scores pass in each block; float32 only */
+    int32_t start;           /* of every row's window; 0 = no row_starts */
     tkj_scores_distribution scores;
     int32_t max_sms;
-    const tkj_scores_distribution *rows_scores; /* of each row; NULL = `scores` */
-    float scale;                                /* of all scores, if not 0; float32 only */
-    int64_t kept;                               /* if not 0: all but so many scores are `others` */
+    float scale; /* of all scores, if not 0; float32 only */
     enum { ZEROS, NAN_ABOVE, NAN_BELOW } others;
-    const uint32_t *regions; /* if not NULL: how many scores pass in each block; float32 only */
-    uint32_t blocks;
-    bool same; /* most of those are equal */
+    uint32_t blocks; /* of `regions` */
     enum {
         AS_DRAWN,
         TOO_LOW,
@@ -40,7 +38,9 @@ typedef struct wanted {
         ZEROS_IN_BIN,
         ZERO_PIVOT,
         SAMPLES
-    } sampled; /* float32 only */
+    } sampled;         /* float32 only */
+    bool shared_table; /* stride 0 */
+    bool same;         /* most of the scores that pass are equal */
 } wanted;
 
 /* What select_stream.cu samples of an aligned float32 row: one group of 4 a thread of 512, four
