@@ -187,7 +187,7 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
         shape->max_sms > 0 && shape->max_sms < facts->sm_count ? shape->max_sms : facts->sm_count;
     if (!variant->clusters)
         return 1;
-    /* As many blocks as the GPU has SMs pay; twice as many, which share them, do for long rows. */
+    /* No more blocks than SMs: twice as many, which share them, were slower. */
     while ((int)size * 2 <= facts->cluster_max && shape->rows <= sms / (2 * (int64_t)size) &&
            shape->width >= 2 * (int64_t)size * CLUSTER_SHARE)
         size *= 2;
