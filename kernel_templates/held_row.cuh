@@ -242,9 +242,8 @@ TKJ_DEVICE void bin_by_key(const tkj_held_row *held, tkj_choice *choice, tkj_u32
     tkj_u32 top = high - (histogram->bin << shift);
     tkj_u32 above =
         top == 0xffffffffu ? 0 : candidates_within(held, choice->candidates, top + 1, high);
-    tkj_u32 depth = (1u << shift) - 1;
-    tkj_u32 inside =
-        candidates_within(held, choice->candidates, top > depth ? top - depth : 0, top);
+    tkj_u32 depth = (1u << shift) - 1; /* keys of scores end well above it */
+    tkj_u32 inside = candidates_within(held, choice->candidates, top - depth, top);
     choice->taken |= above;
     choice->candidates = inside;
     choice->wanted -= (tkj_u32)histogram->before;

@@ -60,9 +60,7 @@ TKJ_DEVICE tkj_sample_ranks tkj_sample_ranks_of(tkj_u32 size, tkj_i32 n)
     float mean = share * (float)size;
     float margin = 4.5f * sqrtf(mean * (1.0f - share)) + 3.0f;
     float high = mean - margin;
-    tkj_sample_ranks ranks = {size, size, high > 1.0f ? (tkj_u32)high : 1};
-    if (mean + margin < (float)size)
-        ranks.low = (tkj_u32)(mean + margin);
+    tkj_sample_ranks ranks = {size, (tkj_u32)(mean + margin), high > 1.0f ? (tkj_u32)high : 1};
     return ranks;
 }
 
@@ -77,7 +75,7 @@ TKJ_DEVICE tkj_u32 tkj_sample_parts(tkj_i32 n, tkj_u32 capacity)
 {
     tkj_u32 parts = 1;
     TKJ_NO_UNROLL
-    while (parts < TKJ_PARTS_MAX && (tkj_i64)parts * TKJ_SAMPLE < n &&
+    while (parts < TKJ_PARTS_MAX &&
            tkj_expected(tkj_sample_ranks_of(parts * TKJ_SAMPLE, n).low, parts * TKJ_SAMPLE, n) >
                0.8f * (float)capacity)
         parts *= TKJ_DENSER;

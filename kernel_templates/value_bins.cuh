@@ -40,7 +40,7 @@ TKJ_DEVICE float tkj_cut_to_finite(float x)
 TKJ_DEVICE tkj_value_map tkj_value_map_of(float top, float bottom)
 {
     float scale = tkj_reciprocal(top - bottom);
-    bool usable = scale > 0.0f && tkj_is_finite(scale) && tkj_is_finite(top * scale);
+    bool usable = scale > 0.0f && tkj_is_finite(scale);
     tkj_value_map map = {usable ? top * scale : 0.0f, usable ? -scale : 0.0f};
     return map;
 }
