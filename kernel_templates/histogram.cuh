@@ -29,32 +29,48 @@ TKJ_DEVICE tkj_u32 tkj_own_bin(tkj_u32 j)
     return tkj_thread() * TKJ_BINS_PER_THREAD + j;
 }
 
-/** This thread's bins, four at a time: their number is a multiple of 4. */
-TKJ_DEVICE tkj_quad *tkj_own_quads(tkj_histogram *histogram)
+/* Bins are read and written by fours, or in blocks of 1024 threads by twos. */
+#if TKJ_BINS_PER_THREAD % 4 == 0
+#define TKJ_BINS_AT_ONCE 4
+typedef tkj_quad tkj_some_bins;
+#else
+#define TKJ_BINS_AT_ONCE 2
+typedef tkj_pair tkj_some_bins;
+#endif
+TKJ_STATIC_ASSERT(TKJ_BINS_PER_THREAD % TKJ_BINS_AT_ONCE == 0, "a thread owns some at once");
+
+/** A run of bins that begins with one of a multiple of TKJ_BINS_AT_ONCE. */
+TKJ_DEVICE tkj_some_bins *tkj_run_of_bins(tkj_histogram *histogram, tkj_u32 first)
 {
-    return (tkj_quad *)histogram->bins + tkj_thread() * (TKJ_BINS_PER_THREAD / 4);
+    return (tkj_some_bins *)(histogram->bins + first);
 }
-TKJ_STATIC_ASSERT(TKJ_BINS_PER_THREAD % 4 == 0, "bins are owned by fours");
 
 /** Clears this thread's bins; a barrier must follow. */
 TKJ_DEVICE void tkj_histogram_clear(tkj_histogram *histogram)
 {
-    const tkj_quad zero = {{0, 0, 0, 0}};
+    const tkj_some_bins zero = {{0}};
     TKJ_UNROLL
-    for (tkj_u32 q = 0; q < TKJ_BINS_PER_THREAD / 4; q++)
-        tkj_own_quads(histogram)[q] = zero;
+    for (tkj_u32 q = 0; q < TKJ_BINS_PER_THREAD / TKJ_BINS_AT_ONCE; q++)
+        tkj_run_of_bins(histogram, tkj_own_bin(0))[q] = zero;
+}
+
+/** Adds a run of bins to a thread's own counts; a barrier must have come before. */
+TKJ_DEVICE void tkj_histogram_collect_run(tkj_histogram *histogram, tkj_u32 first,
+                                          tkj_count own[TKJ_BINS_PER_THREAD])
+{
+    TKJ_UNROLL
+    for (tkj_u32 q = 0; q < TKJ_BINS_PER_THREAD / TKJ_BINS_AT_ONCE; q++) {
+        tkj_some_bins some = tkj_run_of_bins(histogram, first)[q];
+        TKJ_UNROLL
+        for (tkj_u32 j = 0; j < TKJ_BINS_AT_ONCE; j++)
+            own[TKJ_BINS_AT_ONCE * q + j] += some.words[j];
+    }
 }
 
 /** Adds this thread's bins to its own counts; a barrier must have come before. */
 TKJ_DEVICE void tkj_histogram_collect(tkj_histogram *histogram, tkj_count own[TKJ_BINS_PER_THREAD])
 {
-    TKJ_UNROLL
-    for (tkj_u32 q = 0; q < TKJ_BINS_PER_THREAD / 4; q++) {
-        tkj_quad quad = tkj_own_quads(histogram)[q];
-        TKJ_UNROLL
-        for (tkj_u32 j = 0; j < 4; j++)
-            own[4 * q + j] += quad.words[j];
-    }
+    tkj_histogram_collect_run(histogram, tkj_own_bin(0), own);
 }
 
 /**

@@ -6,9 +6,8 @@
  *
  * 1. Count all in bins by value (value_bins.cuh), find the bin of the k-th largest. Scores in
  *    earlier bins are taken. Those in it are candidates.
- * 2. While there are too many candidates to compare one by one, bin them by their codes, which at
- *    least divides their range by TKJ_BINS. A code is a score's key above its position, so that no
- *    two are equal.
+ * 2. While there are too many candidates to compare one by one, bin them by their codes
+ *    (codes.cuh), which at least divides their range by TKJ_BINS.
  * 3. Compare the candidates' codes one by one.
  * 4. List the positions of what is taken: as it comes, or with TKJ_ORDERED ascending, by a bitmap
  *    that holds TKJ_MARKED positions at a time.
@@ -20,6 +19,7 @@
 #ifndef TKJ_LISTED_ROW_CUH
 #define TKJ_LISTED_ROW_CUH
 
+#include "codes.cuh"
 #include "value_bins.cuh"
 
 /** A score and its position in the window. */
@@ -31,9 +31,6 @@ typedef tkj_pair tkj_survivor;
 #define TKJ_LIST 6144
 #define TKJ_LISTED (TKJ_LIST / TKJ_THREADS)
 TKJ_STATIC_ASSERT(TKJ_LIST % TKJ_THREADS == 0 && TKJ_LISTED <= 32, "a word has a bit for each");
-
-/* Codes that are compared one by one. */
-#define TKJ_COMPARED 256
 
 /* Positions that the bitmap holds. */
 #define TKJ_MARKED (TKJ_THREADS * 128)
@@ -84,16 +81,9 @@ TKJ_DEVICE tkj_survivor tkj_own_survivor(const tkj_list *list, tkj_u32 i)
     return list->survivors[list->first + i * list->step];
 }
 
-/** Larger codes are taken first. */
 TKJ_DEVICE tkj_u64 tkj_code_of(tkj_survivor survivor)
 {
-    tkj_u32 position = TKJ_TIE_LARGEST ? POSITION_OF(survivor) : ~POSITION_OF(survivor);
-    return (tkj_u64)tkj_float_key(SCORE_OF(survivor)) << 32 | position;
-}
-
-TKJ_DEVICE tkj_u32 tkj_position_of_code(tkj_u64 code)
-{
-    return TKJ_TIE_LARGEST ? (tkj_u32)code : ~(tkj_u32)code;
+    return tkj_code(tkj_float_key(SCORE_OF(survivor)), POSITION_OF(survivor));
 }
 
 /** What is known of the choice so far. Masks have one bit for each of this thread's survivors. */
@@ -235,18 +225,6 @@ TKJ_DEVICE void tkj_list_codes(const tkj_list *list, tkj_u32 candidates, tkj_lis
             tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(candidates)));
 }
 
-/** How many of the listed codes are above this one. All lanes call. */
-TKJ_DEVICE tkj_u32 tkj_codes_above(tkj_u64 code, tkj_u32 count, const tkj_listed_shared *shared)
-{
-    tkj_u32 above = 0;
-    for (tkj_u32 first = 0; first < count; first += TKJ_WARP) {
-        tkj_u32 other = first + tkj_lane();
-        above +=
-            tkj_count_bits(tkj_ballot(other < count && shared->codes[other % TKJ_COMPARED] > code));
-    }
-    return above;
-}
-
 #if TKJ_ORDERED
 
 /** Step 3: all candidates that are taken, are. */
@@ -257,7 +235,7 @@ TKJ_DEVICE void tkj_decide_candidates(const tkj_list *list, tkj_listed_choice *c
     tkj_block_barrier();
     for (tkj_u32 c = tkj_warp(); c < choice->count; c += TKJ_WARPS) {
         tkj_u64 code = shared->codes[c];
-        tkj_u32 above = tkj_codes_above(code, choice->count, shared);
+        tkj_u32 above = tkj_codes_above(code, choice->count, shared->codes);
         if (above == choice->wanted - 1 && tkj_lane() == 0)
             shared->last = code;
     }
@@ -345,7 +323,7 @@ TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice,
         return;
     for (tkj_u32 c = tkj_warp(); c < choice->count; c += TKJ_WARPS) {
         tkj_u64 code = shared->codes[c];
-        tkj_u32 above = tkj_codes_above(code, choice->count, shared);
+        tkj_u32 above = tkj_codes_above(code, choice->count, shared->codes);
         if (above < choice->wanted && tkj_lane() == 0)
             shared->selected[TKJ_TOPK - choice->wanted + above] = tkj_position_of_code(code);
     }

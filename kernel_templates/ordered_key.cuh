@@ -59,11 +59,9 @@ TKJ_DEVICE tkj_u32 tkj_float_key(float value)
 {
     tkj_u32 bits = tkj_bits_from_float(value);
     tkj_u32 magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u)
-        return TKJ_NAN_LAST ? 0 : 0xffffffffu;
-    if (magnitude == 0)
-        return 0x80000000u;
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
+    tkj_u32 key = bits >> 31 ? ~bits : bits | 0x80000000u;
+    key = magnitude == 0 ? 0x80000000u : key;
+    return magnitude > 0x7f800000u ? (TKJ_NAN_LAST ? 0 : 0xffffffffu) : key;
 }
 
 /** The float that has a key; for that of NaN, a NaN. */

@@ -10,7 +10,11 @@
 #include "params.h"
 
 #define TKJ_DEVICE static __device__ __forceinline__
+/* What rows rarely need: a call, so that its code and its registers are out of the others' way. It
+   takes few words, and finds shared memory by TKJ_SHARED. */
+#define TKJ_OUT_OF_LINE static __device__ __noinline__
 #define TKJ_UNROLL _Pragma("unroll")
+#define TKJ_UNROLL_TWICE _Pragma("unroll 2")
 #define TKJ_NO_UNROLL _Pragma("unroll 1")
 #define TKJ_WARP 32
 
@@ -206,6 +210,21 @@ TKJ_DEVICE tkj_u32 tkj_sign_if_below(float x, float pivot)
     return tkj_bits_from_float(x - pivot); /* NaN comes out positive */
 }
 
+/** Two floats rounded towards zero to float16, as bits, the first in the lower half. */
+TKJ_DEVICE tkj_u32 tkj_halves_of(float first, float second)
+{
+    tkj_u32 halves;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rz.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(second), "f"(first));
+#else
+    asm("{ .reg .b16 lower, upper; cvt.rz.f16.f32 lower, %1; cvt.rz.f16.f32 upper, %2; "
+        "mov.b32 %0, {lower, upper}; }"
+        : "=r"(halves)
+        : "f"(first), "f"(second));
+#endif
+    return halves;
+}
+
 /** A float16, given as bits, as a float: exact. */
 TKJ_DEVICE float tkj_float_from_half(tkj_u16 bits)
 {
@@ -230,6 +249,19 @@ TKJ_DEVICE void tkj_atomic_or(tkj_u32 *address, tkj_u32 bits)
 TKJ_DEVICE void tkj_atomic_add(tkj_u32 *address, tkj_u32 value)
 {
     atomicAdd(address, value);
+}
+
+TKJ_DEVICE tkj_u32 tkj_shared_address(const void *shared)
+{
+    return (tkj_u32)__cvta_generic_to_shared(shared);
+}
+
+/** Adds 1 to the counter of an index, in shared memory; counters[0] is that of `first`. One
+ * instruction for the address. */
+TKJ_DEVICE void tkj_atomic_count(tkj_u32 *counters, tkj_u32 first, tkj_u32 index)
+{
+    tkj_u32 address = tkj_shared_address(counters) - first * 4 + index * 4;
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address) : "memory");
 }
 
 /** Waits for the kernels this one depends on; every thread, before its first global access. */
@@ -306,11 +338,6 @@ TKJ_DEVICE void tkj_named_barrier_arrive(tkj_u32 id, tkj_u32 threads)
 
 /** An mbarrier in shared memory, opaque. */
 typedef tkj_u64 tkj_mbarrier;
-
-TKJ_DEVICE tkj_u32 tkj_shared_address(const void *shared)
-{
-    return (tkj_u32)__cvta_generic_to_shared(shared);
-}
 
 /** Rank of this block in its cluster. Read anew each time, or it would take a register for long. */
 TKJ_DEVICE tkj_u32 tkj_cluster_rank(void)

@@ -75,19 +75,25 @@ TKJ_DEVICE void unpack(tkj_quad quad, float x[TKJ_GROUP])
         x[i] = tkj_float_of(element_of(quad, i));
 }
 
-/** A group; columns outside the row are not read and come as 0. */
+/** A group of which not all columns are in the row; the others are not read and come as 0. */
+TKJ_OUT_OF_LINE tkj_quad load_part(const tkj_element *row, tkj_i32 column, tkj_i32 width)
+{
+    tkj_quad quad = {{0, 0, 0, 0}};
+    TKJ_UNROLL
+    for (tkj_i32 i = 0; i < TKJ_GROUP; i++) {
+        bool inside = column + i >= 0 && column + i < width;
+        tkj_u32 bits = inside ? row[column + i] : 0;
+        quad.words[i * 4 / TKJ_GROUP] |= bits << (i % (TKJ_GROUP / 4) * 16);
+    }
+    return quad;
+}
+
+/** A group; columns outside the row come as 0. */
 TKJ_DEVICE tkj_quad load_group(const tkj_held_row *held, tkj_i32 column)
 {
     if (column >= 0 && column + TKJ_GROUP <= held->width)
         return *(const tkj_quad *)(held->row + column);
-    tkj_quad quad = {{0, 0, 0, 0}};
-    TKJ_UNROLL
-    for (tkj_i32 i = 0; i < TKJ_GROUP; i++) {
-        bool inside = column + i >= 0 && column + i < held->width;
-        tkj_u32 bits = inside ? held->row[column + i] : 0;
-        quad.words[i * 4 / TKJ_GROUP] |= bits << (i % (TKJ_GROUP / 4) * 16);
-    }
-    return quad;
+    return load_part(held->row, column, held->width);
 }
 
 /** This thread's groups, as they are in memory. */
@@ -120,6 +126,12 @@ TKJ_DEVICE void unpack_groups(const tkj_quad quads[TKJ_GROUPS], float x[TKJ_ITEM
 
 #define ALL_INSIDE ((tkj_u32)(((tkj_u64)1 << TKJ_ITEMS) - 1))
 
+/** So many of a group's bits, from the lowest one on; below 0 none, above their number all. */
+TKJ_DEVICE tkj_u32 low_bits(tkj_i32 count)
+{
+    return (1u << (count < 0 ? 0 : count < TKJ_GROUP ? count : TKJ_GROUP)) - 1;
+}
+
 /** Bit e: this thread's score e is in the window. */
 TKJ_DEVICE tkj_u32 window_mask(const tkj_held_row *held)
 {
@@ -127,9 +139,11 @@ TKJ_DEVICE tkj_u32 window_mask(const tkj_held_row *held)
         return ALL_INSIDE;
     tkj_u32 mask = 0;
     TKJ_UNROLL
-    for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
-        tkj_i32 column = group_column(held, e / TKJ_GROUP) + (tkj_i32)(e % TKJ_GROUP);
-        mask |= (tkj_u32)(column >= held->begin && column < held->end) << e;
+    for (tkj_u32 g = 0; g < TKJ_GROUPS; g++) {
+        tkj_i32 column = group_column(held, g);
+        tkj_u32 below_end = low_bits(held->end - column);
+        tkj_u32 below_begin = low_bits(held->begin - column);
+        mask |= (below_end & ~below_begin) << (g * TKJ_GROUP);
     }
     return mask;
 }

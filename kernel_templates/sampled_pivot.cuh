@@ -5,13 +5,14 @@
  * evenly spread over the row.
  *
  * With p = k / n, of S samples the k-th largest is near the rank S p; the pivot is at the rank
- * S p + 4.5 sqrt(S p (1 - p)) + 3, and a second one as far above. The sample is counted in coarse
- * bins by magnitude, which suit most rows; where too much would pass, in bins by value over its own
+ * S p + 4.5 sqrt(S p (1 - p)) + 3, and a second one as far above. The sample is counted in bins
+ * by magnitude (half_bins.cuh), which suit most rows; where too much would pass, in bins by value over its own
  * range (value_bins.cuh). Nothing here is trusted: what the pivots let through is counted.
  */
 #ifndef TKJ_SAMPLED_PIVOT_CUH
 #define TKJ_SAMPLED_PIVOT_CUH
 
+#include "half_bins.cuh"
 #include "held_row.cuh"
 
 #define TKJ_SAMPLE                                                                                 \
@@ -107,29 +108,7 @@ TKJ_DEVICE void tkj_sample_range(float x[TKJ_GROUP], float *top, float *bottom,
         tkj_cut_to_finite(tkj_float_of_key(tkj_warp_max(shared->low[tkj_lane() % TKJ_WARPS])));
 }
 
-/* Coarse bins: 32 an octave, of magnitudes from 2^-15 to 2^17; what is beyond is in the last. */
-#define TKJ_COARSE_SHIFT 18
-#define TKJ_COARSE_FIRST ((127 - 15) << 5)
-#define TKJ_COARSE_LAST (TKJ_BINS / 2 - 1)
-
-TKJ_DEVICE tkj_u32 tkj_coarse_bin(float x)
-{
-    tkj_u32 bits = tkj_bits_from_float(x + 0.0f); /* -0 becomes +0 */
-    tkj_i32 step = (tkj_i32)((bits & 0x7fffffffu) >> TKJ_COARSE_SHIFT) - TKJ_COARSE_FIRST;
-    step = step < 0 ? 0 : step < TKJ_COARSE_LAST ? step : TKJ_COARSE_LAST;
-    return (tkj_u32)(bits >> 31 ? TKJ_BINS / 2 + step : TKJ_COARSE_LAST - step);
-}
-
-/** The score that parts a bin from the one before it; of none of the last ones by magnitude. */
-TKJ_DEVICE float tkj_coarse_edge(tkj_u32 bin)
-{
-    tkj_u32 step = bin < TKJ_BINS / 2 ? TKJ_BINS / 2 - bin : bin - TKJ_BINS / 2;
-    tkj_u32 bits = step == 0 ? 0 : (step + TKJ_COARSE_FIRST) << TKJ_COARSE_SHIFT;
-    return tkj_float_from_bits(bin < TKJ_BINS / 2 ? bits : bits | 0x80000000u);
-}
-
-/** Counts a sample in bins of a map, or without one in coarse bins, and finds those of the ranks.
- */
+/** Counts a sample in bins of a map, or without one by magnitude, and finds those of the ranks. */
 TKJ_DEVICE void tkj_bin_sample(const tkj_held_row *held, float x[TKJ_GROUP],
                                const tkj_sample_ranks *ranks, const tkj_value_map *map,
                                tkj_histogram *histogram)
@@ -140,9 +119,13 @@ TKJ_DEVICE void tkj_bin_sample(const tkj_held_row *held, float x[TKJ_GROUP],
     TKJ_NO_UNROLL
     for (tkj_u32 part = 0;;) {
         TKJ_UNROLL
-        for (tkj_u32 i = 0; i < TKJ_GROUP; i++) {
-            tkj_u32 bin = map ? tkj_value_bin(map, x[i]) : tkj_coarse_bin(x[i]);
-            tkj_atomic_add(&histogram->bins[bin], 1);
+        for (tkj_u32 i = 0; i < TKJ_GROUP; i += 2) {
+            if (map) {
+                tkj_atomic_add(&histogram->bins[tkj_value_bin(map, x[i])], 1);
+                tkj_atomic_add(&histogram->bins[tkj_value_bin(map, x[i + 1])], 1);
+            } else {
+                tkj_count_halves(histogram, x[i], x[i + 1]);
+            }
         }
         if (++part == parts)
             break;
@@ -150,7 +133,10 @@ TKJ_DEVICE void tkj_bin_sample(const tkj_held_row *held, float x[TKJ_GROUP],
     }
     tkj_block_barrier();
     tkj_count own[TKJ_BINS_PER_THREAD] = {0};
-    tkj_histogram_collect(histogram, own);
+    if (map)
+        tkj_histogram_collect(histogram, own);
+    else
+        tkj_half_bins_collect(histogram, own);
     tkj_histogram_find(histogram, own, ranks->low, ranks->high);
 }
 
@@ -216,10 +202,11 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot(const tkj_held_row *held, float x[TKJ_GROUP]
     if (parts != 1)
         tkj_load_sample(held, 0, parts, x);
     tkj_bin_sample(held, x, &ranks, 0, &shared->histogram);
-    /* The first and the last bin have no outer edge. In the last one, too many would pass. */
-    if (found->high_bin > 0 && tkj_passing(found, &ranks, n) < 0.9f * (float)capacity) {
-        const tkj_pivot pivot = {tkj_coarse_edge(found->bin + 1), tkj_coarse_edge(found->high_bin),
-                                 false, 0};
+    if (found->high_bin >= TKJ_HALF_RANK_FIRST && found->bin <= TKJ_HALF_RANK_LAST &&
+        tkj_passing(found, &ranks, n) < 0.9f * (float)capacity) {
+        tkj_pivot pivot = {tkj_half_bin_edge(found->bin), tkj_half_bin_edge(found->high_bin - 1),
+                           false, 0};
+        pivot.low = pivot.low == 0.0f ? -0.0f : pivot.low; /* both zeros are to pass */
         return pivot;
     }
     if (parts != 1)

@@ -46,6 +46,27 @@ TKJ_DEVICE tkj_u32 tkj_warp_slots(tkj_u32 count, tkj_u32 *counter)
     return tkj_shuffle(base, 0) + below;
 }
 
+/** Places of a lane in two lists. */
+typedef struct tkj_places {
+    tkj_u32 first;
+    tkj_u32 second;
+} tkj_places;
+
+/** The same of two counters at once, each for less than 65536 places a warp. */
+TKJ_DEVICE tkj_places tkj_warp_places(tkj_u32 first, tkj_u32 second, tkj_u32 counters[2])
+{
+    tkj_u32 own = first | second << 16;
+    tkj_u32 below = tkj_warp_exclusive_sum(own);
+    tkj_u32 total = tkj_shuffle(below + own, TKJ_WARP - 1);
+    tkj_u32 base = 0;
+    if (tkj_lane() < 2)
+        base = tkj_atomic_fetch_add(&counters[tkj_lane()],
+                                    tkj_lane() == 0 ? total & 0xffffu : total >> 16);
+    tkj_places places = {tkj_shuffle(base, 0) + (below & 0xffffu),
+                         tkj_shuffle(base, 1) + (below >> 16)};
+    return places;
+}
+
 /** Sum of the sums of the warps below this one; and of all warps. All lanes call. */
 TKJ_DEVICE tkj_count tkj_sum_of_lower_warps(const tkj_scan_shared *shared, tkj_count *total)
 {

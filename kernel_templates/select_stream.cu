@@ -117,7 +117,7 @@ TKJ_DEVICE tkj_u32 filter_round(const tkj_held_row *held, float pivot,
     for (tkj_i32 e = TKJ_ITEMS - 1; e >= 0; e--) {
         float x = score_of(quads, (tkj_u32)e);
 #if TKJ_NAN_LAST
-        x = fmaxf(x, -TKJ_FLOAT_INFINITY); /* which NaN becomes */
+        x = x != x ? -TKJ_FLOAT_INFINITY : x; /* compilers fold fmaxf */
 #endif
         below = tkj_push_sign(below, tkj_sign_if_below(x, pivot));
     }

@@ -19,10 +19,10 @@
 #define TKJ_FLOAT_MAX 3.402823466e38f
 #define TKJ_FLOAT_INFINITY tkj_float_from_bits(0x7f800000u)
 
-/** The map. Both 0: everything in bin 0. */
+/** The map. Of no range: all finite scores, and -inf, in the last bin. */
 typedef struct tkj_value_map {
     float offset;
-    float scale; /* ranges per unit, negative */
+    float scale; /* ranges per unit, below 0: infinities have the place of their sign */
 } tkj_value_map;
 
 TKJ_DEVICE bool tkj_is_finite(float x)
@@ -41,7 +41,7 @@ TKJ_DEVICE tkj_value_map tkj_value_map_of(float top, float bottom)
 {
     float scale = tkj_reciprocal(top - bottom);
     bool usable = scale > 0.0f && tkj_is_finite(scale);
-    tkj_value_map map = {usable ? top * scale : 0.0f, usable ? -scale : 0.0f};
+    tkj_value_map map = {usable ? top * scale : 1.0f, usable ? -scale : -1e-45f};
     return map;
 }
 

@@ -43,7 +43,7 @@ TKJ_DEVICE tkj_quad tkj_selected_quad(const tkj_selection *selection, tkj_u32 s)
 TKJ_DEVICE void tkj_write_full_quads(const tkj_select_params *p, tkj_i32 *indices,
                                      const tkj_window *window, const tkj_selection *selection)
 {
-    TKJ_NO_UNROLL
+    TKJ_UNROLL_TWICE
     for (tkj_u32 s = 4 * tkj_thread(); s < TKJ_TOPK; s += 4 * TKJ_THREADS) {
         tkj_quad quad = tkj_selected_quad(selection, s);
         TKJ_UNROLL

@@ -78,13 +78,12 @@ typedef struct registers_shape {
     uint32_t threads;
     uint32_t items;
     uint32_t blocks_per_sm;
-    bool narrow; /* also for 16-bit scores, of which 16 a thread make no whole bitmap words */
 } registers_shape;
 
 static const registers_shape registers_shapes[] = {
-    {"registers_512x16", 512, 16, 1, false}, /* a row at a time is in a hurry */
-    {"registers_256x32", 256, 32, 4, true},  /* many rows: more of them at once hide each other */
-    {"registers_512x32", 512, 32, 2, true},
+    {"registers_256x32", 256, 32, 4},
+    {"registers_512x32", 512, 32, 2},
+    {"registers_1024x32", 1024, 32, 1},
 };
 
 /** tkj_held_shared. */
@@ -138,7 +137,7 @@ static uint32_t listed_bytes(const topk_jit_spec *spec, uint32_t threads)
 static tkj_variant stream_variant(const topk_jit_spec *spec, const char *name, bool clusters)
 {
     bool wide = spec->dtype == TOPK_JIT_FLOAT32;
-    const registers_shape shape = {name, wide ? 512 : 256, wide ? 16 : 32, 2, true};
+    const registers_shape shape = {name, wide ? 512 : 256, wide ? 16 : 32, 2};
     tkj_variant variant = registers_variant(spec, &shape);
     uint32_t counts = 2u * 4u * (shape.threads / 32u) + 48u;
     variant.template_name = "select_stream.cu";
@@ -159,7 +158,7 @@ size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
     if (spec->operation != TOPK_JIT_OPERATION_SELECT || spec->topk > REGISTERS_TOPK_MAX)
         return count;
     for (size_t i = 0; i < sizeof registers_shapes / sizeof registers_shapes[0]; i++)
-        if (registers_shapes[i].narrow || spec->dtype == TOPK_JIT_FLOAT32)
+        if (registers_shapes[i].blocks_per_sm > 1 || !is_heavy(spec))
             out[count++] = registers_variant(spec, &registers_shapes[i]);
     if (spec->topk <= STREAM_TOPK_MAX && architecture >= 80) { /* 7.5 has 64 KiB a block */
         out[count++] = stream_variant(spec, "stream", false);
@@ -179,6 +178,11 @@ static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
 /* Scores that one block of a cluster should have, at least: what its registers hold. */
 #define CLUSTER_SHARE 8192
 
+/* Clusters of so many blocks, as long as they leave half of the SMs free, are better than a block of
+   1024 threads a row, but not than a smaller one. */
+#define CLUSTER_LARGE 4
+#define CLUSTER_LARGE_RANK (512 * 32 + 1)
+
 uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *shape,
                               const tkj_device_facts *facts)
 {
@@ -194,27 +198,32 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
     return size;
 }
 
-/** True if, of variants that hold the row, a is better than b. */
-static bool is_better(const tkj_variant *a, const tkj_variant *b, const tkj_call_shape *shape,
-                      const tkj_device_facts *facts)
+/** Where a variant comes among those that take the call's rows: the lowest is chosen. */
+static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shape,
+                          const tkj_device_facts *facts)
 {
-    if (a->capacity != b->capacity)
-        return b->capacity == 0 || a->capacity < b->capacity;
-    if (a->clusters != b->clusters)
-        return a->clusters && tkj_variants_cluster(a, shape, facts) > 1;
-    /* More blocks an SM, if there are more rows than the GPU takes of the other. */
-    return a->blocks_per_sm > b->blocks_per_sm &&
-           shape->rows > (int64_t)b->blocks_per_sm * facts->sm_count;
+    uint32_t cluster = tkj_variants_cluster(variant, shape, facts);
+    if (variant->capacity == 0) /* anything, but slowly */
+        return INT64_MAX;
+    if (!variant->clusters)
+        return variant->capacity;
+    if (cluster == 1) /* the same as without clusters, but slower */
+        return INT64_MAX - 1;
+    bool is_large = cluster >= CLUSTER_LARGE && shape->rows * cluster * 2 <= facts->sm_count;
+    return is_large ? CLUSTER_LARGE_RANK : variant->capacity - 1;
 }
 
 size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,
                            const tkj_call_shape *shape, const tkj_device_facts *facts)
 {
     size_t best = 0;
-    for (size_t v = 1; v < count; v++)
+    for (size_t v = 1; v < count; v++) {
+        bool fills_sm = variants[v].threads == 1024;
         if (variants[v].capacity >= reach(spec, shape) &&
-            is_better(&variants[v], &variants[best], shape, facts))
+            (!fills_sm || shape->rows <= facts->sm_count) &&
+            preference(&variants[v], shape, facts) < preference(&variants[best], shape, facts))
             best = v;
+    }
     return best;
 }
 

@@ -15,7 +15,9 @@
 #include "simt_device.h"
 
 #define TKJ_DEVICE [[maybe_unused]] static inline
+#define TKJ_OUT_OF_LINE [[maybe_unused]] static
 #define TKJ_UNROLL
+#define TKJ_UNROLL_TWICE
 #define TKJ_NO_UNROLL
 
 /** What only passes on: inlined, so that a return address is a line of the kernel. */
@@ -170,6 +172,25 @@ TKJ_SIMT_PASS tkj_u32 tkj_sign_if_below(float x, float pivot)
     return difference != difference ? 0 : tkj_bits_from_float(difference);
 }
 
+static inline tkj_u32 tkj_simt_half(float x)
+{
+    tkj_u32 bits = tkj_bits_from_float(x);
+    tkj_u32 sign = bits >> 31 << 15;
+    tkj_u32 magnitude = bits & 0x7fffffffu;
+    if (magnitude >= 0x7f800000u)
+        return magnitude > 0x7f800000u ? 0x7fffu : sign | 0x7c00u;
+    if (magnitude >= 0x47800000u) /* 2^16 */
+        return sign | 0x7bffu;
+    if (magnitude >= 0x38800000u) /* 2^-14 */
+        return sign | (magnitude - 0x38000000u) >> 13;
+    return sign | (tkj_u32)(tkj_float_from_bits(magnitude) * 0x1p24f);
+}
+
+TKJ_SIMT_PASS tkj_u32 tkj_halves_of(float first, float second)
+{
+    return tkj_simt_half(first) | tkj_simt_half(second) << 16;
+}
+
 TKJ_SIMT_PASS float tkj_float_from_half(tkj_u16 bits)
 {
     tkj_u32 exponent = bits >> 10 & 31u;
@@ -234,6 +255,11 @@ TKJ_SIMT_PASS tkj_u32 tkj_warp_sum(tkj_u32 value, TKJ_SIMT_SITE)
 TKJ_SIMT_PASS void tkj_atomic_add(tkj_u32 *address, tkj_u32 value, TKJ_SIMT_SITE)
 {
     tkj_simt_atomic(TKJ_SIMT_ATOMIC_ADD, address, value, TKJ_SIMT_HERE);
+}
+
+TKJ_SIMT_PASS void tkj_atomic_count(tkj_u32 *counters, tkj_u32 first, tkj_u32 index, TKJ_SIMT_SITE)
+{
+    tkj_simt_atomic(TKJ_SIMT_ATOMIC_ADD, counters + (index - first), 1, TKJ_SIMT_HERE);
 }
 
 TKJ_SIMT_PASS tkj_u32 tkj_atomic_fetch_add(tkj_u32 *address, tkj_u32 value, TKJ_SIMT_SITE)

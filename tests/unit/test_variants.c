@@ -266,12 +266,14 @@ static void known_gpus_get_the_variants_that_suit_them(void **state)
         const char *without_clusters;
         const char *with_clusters;
     } cases[] = {
-        {1, 8192, "registers_512x16/1", "registers_512x16/1", "registers_512x16/1"},
+        {1, 8192, "registers_256x32/1", "registers_256x32/1", "registers_256x32/1"},
         {1024, 8192, "registers_256x32/1", "registers_256x32/1", "registers_256x32/1"},
         {4096, 16384, "registers_512x32/1", "registers_512x32/1", "registers_512x32/1"},
-        {1, 32768, "general/1", "stream/1", "cluster/4"},
+        {1, 32768, "registers_1024x32/1", "registers_1024x32/1", "cluster/4"},
+        {8, 16385, "registers_1024x32/1", "registers_1024x32/1", "registers_1024x32/1"},
+        {40, 32768, "registers_1024x32/1", "registers_1024x32/1", "registers_1024x32/1"},
+        {512, 32768, "general/1", "stream/1", "stream/1"},
         {1, 131072, "general/1", "stream/1", "cluster/8"},
-        {8, 16385, "general/1", "stream/1", "cluster/2"},
         {512, 131072, "general/1", "stream/1", "stream/1"},
     };
     for (size_t d = 0; d < tkj_known_device_count; d++)
@@ -290,12 +292,12 @@ static void a_row_gets_as_many_blocks_as_the_gpu_has_room_for(void **state)
     (void)state;
     static const struct {
         const char *device;
-        const char *choice; /* of 32 rows of 32768 */
+        const char *choice; /* of 32 rows of 65536 */
     } cases[] = {{"H100-PCIe", "cluster/2"}, {"H100-SXM", "cluster/4"}, {"H200", "cluster/4"},
                  {"B200", "cluster/4"},      {"RTX-5090", "cluster/4"}, {"GB10", "stream/1"}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         char text[32];
-        describe_choice(&tkj_known_device(cases[i].device)->facts, 32, 32768, text);
+        describe_choice(&tkj_known_device(cases[i].device)->facts, 32, 65536, text);
         assert_string_equal(text, cases[i].choice);
     }
 }
