@@ -54,11 +54,11 @@ TKJ_DEVICE float tkj_float_of_half_bin(tkj_u32 bin)
  * TKJ_HALF_RANK_FIRST - 1 to TKJ_HALF_RANK_LAST. */
 TKJ_DEVICE float tkj_half_bin_edge(tkj_u32 rank)
 {
-    if (rank < TKJ_BINS / 2)
-        return tkj_float_of_half_bin(TKJ_BINS / 2 - 1 - rank);
+    bool positive = rank < TKJ_BINS / 2;
+    tkj_u32 bin = positive ? TKJ_BINS / 2 - 1 - rank : rank - TKJ_BINS / 2 + 1;
+    tkj_u32 bits = tkj_bits_from_float(tkj_float_of_half_bin(bin));
     /* Negative scores down to, but without, the next bin's first one. */
-    tkj_u32 next = tkj_bits_from_float(tkj_float_of_half_bin(rank - TKJ_BINS / 2 + 1));
-    return tkj_float_from_bits((next | 0x80000000u) - 1);
+    return tkj_float_from_bits(positive ? bits : bits + 0x7fffffffu);
 }
 
 #endif /* TKJ_HALF_BINS_CUH */

@@ -203,6 +203,14 @@ TKJ_DEVICE float tkj_reciprocal(float x)
     return result;
 }
 
+/** About the square root of x. */
+TKJ_DEVICE float tkj_square_root(float x)
+{
+    float result;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+}
+
 /** Bit 31: x is below a pivot, which is a number; NaN is not. Below +0, -0 is, too. The other bits
  * are anything. */
 TKJ_DEVICE tkj_u32 tkj_sign_if_below(float x, float pivot)

@@ -48,39 +48,38 @@ TKJ_DEVICE void tkj_load_sample(const tkj_held_row *held, tkj_u32 part, tkj_u32 
     unpack(*(const tkj_quad *)(held->row + held->first + group * TKJ_GROUP), x);
 }
 
-/** Ranks in a sample of `size` that the k-th largest of n is hardly behind, and hardly before. */
+/** A sample of `size`, ranks in it that the k-th largest of n is hardly behind, and hardly before,
+ * and how many of the sample pass where as many as a list holds pass of n. */
 typedef struct tkj_sample_ranks {
     tkj_u32 size;
     tkj_u32 low;
     tkj_u32 high;
+    float full;
 } tkj_sample_ranks;
 
-TKJ_DEVICE tkj_sample_ranks tkj_sample_ranks_of(tkj_u32 size, tkj_i32 n)
+TKJ_DEVICE tkj_sample_ranks tkj_sample_ranks_of(tkj_u32 size, tkj_i32 n, tkj_u32 capacity)
 {
-    float share = (float)TKJ_TOPK / (float)n;
-    float mean = share * (float)size;
-    float margin = 4.5f * sqrtf(mean * (1.0f - share)) + 3.0f;
+    float share = tkj_reciprocal((float)n);
+    float sampled = share * (float)size;
+    float mean = sampled * (float)TKJ_TOPK;
+    float margin = 4.5f * tkj_square_root(mean * (1.0f - share * (float)TKJ_TOPK)) + 3.0f;
     float high = mean - margin;
-    tkj_sample_ranks ranks = {size, (tkj_u32)(mean + margin), high > 1.0f ? (tkj_u32)high : 1};
+    tkj_sample_ranks ranks = {size, (tkj_u32)(mean + margin), high > 1.0f ? (tkj_u32)high : 1,
+                              sampled * (float)capacity};
     return ranks;
 }
 
-/** How many of n scores pass if this many of a sample do. */
-TKJ_DEVICE float tkj_expected(tkj_u32 passing, tkj_u32 size, tkj_i32 n)
-{
-    return (float)passing / (float)size * (float)n;
-}
-
-/** Parts to sample so that not too many of `capacity` pass. */
-TKJ_DEVICE tkj_u32 tkj_sample_parts(tkj_i32 n, tkj_u32 capacity)
+/** The ranks in as many parts of a sample as are needed for not too many to pass. */
+TKJ_DEVICE tkj_sample_ranks tkj_ranks_of_parts(tkj_i32 n, tkj_u32 capacity)
 {
     tkj_u32 parts = 1;
+    tkj_sample_ranks ranks = tkj_sample_ranks_of(TKJ_SAMPLE, n, capacity);
     TKJ_NO_UNROLL
-    while (parts < TKJ_PARTS_MAX &&
-           tkj_expected(tkj_sample_ranks_of(parts * TKJ_SAMPLE, n).low, parts * TKJ_SAMPLE, n) >
-               0.8f * (float)capacity)
+    while (parts < TKJ_PARTS_MAX && (float)ranks.low > 0.8f * ranks.full) {
         parts *= TKJ_DENSER;
-    return parts;
+        ranks = tkj_sample_ranks_of(parts * TKJ_SAMPLE, n, capacity);
+    }
+    return ranks;
 }
 
 /** The range of a sample's bins: from the highest minimum of a warp to the lowest maximum of a
@@ -140,10 +139,10 @@ TKJ_DEVICE void tkj_bin_sample(const tkj_held_row *held, float x[TKJ_GROUP],
     tkj_histogram_find(histogram, own, ranks->low, ranks->high);
 }
 
-/** How many scores pass that are not behind the bin that was found. */
-TKJ_DEVICE float tkj_passing(const tkj_histogram *found, const tkj_sample_ranks *ranks, tkj_i32 n)
+/** Of a sample, those that are not behind the bin that was found. */
+TKJ_DEVICE float tkj_passing(const tkj_histogram *found)
 {
-    return tkj_expected((tkj_u32)(found->before + found->inside), ranks->size, n);
+    return (float)(tkj_u32)(found->before + found->inside);
 }
 
 /** The lowest key of the sampled scores in the bin that was found: where a bin is crowded, most of
@@ -168,13 +167,15 @@ TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
     return tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]);
 }
 
-/** The pivots by bins over the range of a sample, of which x is part 0. */
-TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, float x[TKJ_GROUP],
-                                             const tkj_sample_ranks *ranks, tkj_u32 capacity,
+/** The pivots by bins over the range of a sample. */
+TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held,
+                                             const tkj_sample_ranks *ranks,
                                              tkj_held_shared *shared)
 {
     const tkj_histogram *found = &shared->histogram;
+    float x[TKJ_GROUP];
     float top, bottom;
+    tkj_load_sample(held, 0, ranks->size / TKJ_SAMPLE, x);
     tkj_sample_range(x, &top, &bottom, shared);
     const tkj_value_map map = tkj_value_map_of(top, bottom);
     tkj_bin_sample(held, x, ranks, &map, &shared->histogram);
@@ -184,34 +185,29 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, float x[T
     float low = top - ((float)found->bin + 0.51f) * width;
     pivot.low = low == 0.0f ? -0.0f : low;
     pivot.high = top - ((float)found->high_bin - 0.5f) * width;
-    pivot.on_plateau = tkj_passing(found, ranks, held->end - held->begin) > 0.95f * (float)capacity;
+    pivot.on_plateau = tkj_passing(found) > 0.95f * ranks->full;
     if (pivot.on_plateau)
         pivot.plateau = tkj_lowest_of_bin(held, ranks->size / TKJ_SAMPLE, &map, shared);
     return pivot;
 }
 
-/** The pivots of a row of which at most `capacity` scores should pass. `x`: part 0 of 1 of its
- * sample. The same in every block that has the same row. */
-TKJ_DEVICE tkj_pivot tkj_find_pivot(const tkj_held_row *held, float x[TKJ_GROUP], tkj_u32 capacity,
-                                    tkj_held_shared *shared)
+/** The pivots of a row by magnitude. `x`: part 0 of 1 of its sample. The same in every block that has
+ * the same row. @return false if too much would pass: see tkj_find_pivot_in_range */
+TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, float x[TKJ_GROUP],
+                               const tkj_sample_ranks *ranks, tkj_pivot *pivot,
+                               tkj_histogram *histogram)
 {
-    const tkj_histogram *found = &shared->histogram;
-    tkj_i32 n = held->end - held->begin;
-    tkj_u32 parts = tkj_sample_parts(n, capacity);
-    const tkj_sample_ranks ranks = tkj_sample_ranks_of(TKJ_SAMPLE * parts, n);
-    if (parts != 1)
-        tkj_load_sample(held, 0, parts, x);
-    tkj_bin_sample(held, x, &ranks, 0, &shared->histogram);
-    if (found->high_bin >= TKJ_HALF_RANK_FIRST && found->bin <= TKJ_HALF_RANK_LAST &&
-        tkj_passing(found, &ranks, n) < 0.9f * (float)capacity) {
-        tkj_pivot pivot = {tkj_half_bin_edge(found->bin), tkj_half_bin_edge(found->high_bin - 1),
-                           false, 0};
-        pivot.low = pivot.low == 0.0f ? -0.0f : pivot.low; /* both zeros are to pass */
-        return pivot;
-    }
-    if (parts != 1)
-        tkj_load_sample(held, 0, parts, x);
-    return tkj_find_pivot_in_range(held, x, &ranks, capacity, shared);
+    if (ranks->size != TKJ_SAMPLE)
+        tkj_load_sample(held, 0, ranks->size / TKJ_SAMPLE, x);
+    tkj_bin_sample(held, x, ranks, 0, histogram);
+    if (histogram->high_bin < TKJ_HALF_RANK_FIRST || histogram->bin > TKJ_HALF_RANK_LAST ||
+        tkj_passing(histogram) > 0.9f * ranks->full)
+        return false;
+    float low = tkj_half_bin_edge(histogram->bin);
+    pivot->low = low == 0.0f ? -0.0f : low; /* both zeros are to pass */
+    pivot->high = tkj_half_bin_edge(histogram->high_bin - 1);
+    pivot->on_plateau = false;
+    return true;
 }
 
 #endif /* TKJ_SAMPLED_PIVOT_CUH */

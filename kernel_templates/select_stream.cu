@@ -228,7 +228,10 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
     tkj_listed_clear(&listing->listed);
     if (!TKJ_CLUSTERS) /* a row at a time is mostly nearby */
         prefetch_round(held, 0);
-    const tkj_pivot pivot = tkj_find_pivot(held, sample, TKJ_LIST, &listing->held);
+    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
+    tkj_pivot pivot;
+    if (!tkj_find_pivot(held, sample, &ranks, &pivot, &listing->held.histogram))
+        pivot = tkj_find_pivot_in_range(held, &ranks, &listing->held);
 #if TKJ_CLUSTERS
     gather_await();
 #endif

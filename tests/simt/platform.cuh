@@ -165,6 +165,11 @@ TKJ_SIMT_PASS float tkj_reciprocal(float x)
     return 1.0f / x;
 }
 
+TKJ_SIMT_PASS float tkj_square_root(float x)
+{
+    return __builtin_sqrtf(x);
+}
+
 /** As on the GPU: -0 is below +0, and NaN comes out positive. */
 TKJ_SIMT_PASS tkj_u32 tkj_sign_if_below(float x, float pivot)
 {
