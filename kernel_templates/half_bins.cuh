@@ -32,8 +32,7 @@ TKJ_DEVICE void tkj_count_halves(tkj_histogram *histogram, float a, float b)
 }
 
 /** Adds the bins of this thread's ranks to its own counts; a barrier must have come before. */
-TKJ_DEVICE void tkj_half_bins_collect(tkj_histogram *histogram,
-                                      tkj_count own[TKJ_BINS_PER_THREAD])
+TKJ_DEVICE void tkj_half_bins_collect(tkj_histogram *histogram, tkj_count own[TKJ_BINS_PER_THREAD])
 {
     bool positive = tkj_thread() < TKJ_THREADS / 2;
     tkj_u32 behind = tkj_own_bin(TKJ_BINS_PER_THREAD);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file held_choice.cuh
- * @brief What of the scores that a block holds is taken, as masks of each thread; and how it becomes
- * a list of positions: as it comes, or with TKJ_ORDERED ascending, by a bitmap.
+ * @brief What of the scores that a block holds is taken, as masks of each thread; and how it
+ * becomes a list of positions: as it comes, or with TKJ_ORDERED ascending, by a bitmap.
  *
  * Of a choice that is not settled yet, candidates are compared one by one (codes.cuh), or, where
  * all are equal, taken by position.
@@ -49,9 +49,9 @@ typedef struct tkj_held_shared {
     tkj_u32 equal[TKJ_THREADS * WORDS]; /* the same, of candidates that are all equal */
 #endif
     tkj_u64 candidates[TKJ_COMPARED]; /* codes */
-    tkj_choice refined; /* held_refine.cuh; of thread 0 */
-    tkj_u32 listed[2];  /* positions that are taken, candidates */
-    tkj_u32 high[TKJ_WARPS]; /* extreme keys of each warp's scores */
+    tkj_choice refined;               /* held_refine.cuh; of thread 0 */
+    tkj_u32 listed[2];                /* positions that are taken, candidates */
+    tkj_u32 high[TKJ_WARPS];          /* extreme keys of each warp's scores */
     tkj_u32 low[TKJ_WARPS];
     tkj_scan_shared scan;
     tkj_window window; /* for what comes after: out of the registers until then */

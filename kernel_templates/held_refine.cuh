@@ -86,7 +86,8 @@ TKJ_DEVICE tkj_key_bins key_bins_of(const tkj_key_range *range)
     return bins;
 }
 
-/** Counts the candidates, but not in the last bin, where equal ones would be in each other's way. */
+/** Counts the candidates, but not in the last bin, where equal ones would be in each other's way.
+ */
 TKJ_DEVICE void count_candidates(const tkj_held_row *held, tkj_u32 candidates,
                                  const tkj_key_bins *bins, tkj_histogram *histogram)
 {
@@ -202,17 +203,17 @@ TKJ_DEVICE void settle_equal(tkj_choice *choice, tkj_held_shared *shared)
     choice->count = 0;
 }
 
-/* Blocks of 1024 threads were 2 % slower with a call. */
-#if TKJ_THREADS < 1024
+/* Blocks of 1024 threads were 2 % slower with a call; with TKJ_ORDERED registers would not do. */
+#if TKJ_THREADS < 1024 || TKJ_ORDERED
 #define TKJ_REFINE TKJ_OUT_OF_LINE
 #else
 #define TKJ_REFINE TKJ_DEVICE
 #endif
 
-/** All rounds. @return taken scores in the upper half, candidates in the lower one; what all threads
- * share is in shared->refined. Ends with a barrier. */
+/** All rounds. @return taken scores in the upper half, candidates in the lower one; what all
+ * threads share is in shared->refined. Ends with a barrier. */
 TKJ_REFINE tkj_u64 refine_choice(const tkj_held_row held, tkj_u32 taken, tkj_u32 candidates,
-                                      tkj_u32 wanted, tkj_u32 count)
+                                 tkj_u32 wanted, tkj_u32 count)
 {
     TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
     tkj_choice choice = {taken, candidates, wanted, count, false};
@@ -242,8 +243,8 @@ TKJ_DEVICE void refine(const tkj_held_row *held, tkj_choice *choice, tkj_held_sh
 {
     if (!is_crowded(choice))
         return;
-    tkj_u64 masks = refine_choice(*held, choice->taken, choice->candidates, choice->wanted,
-                                  choice->count);
+    tkj_u64 masks =
+        refine_choice(*held, choice->taken, choice->candidates, choice->wanted, choice->count);
     *choice = shared->refined;
     choice->taken = (tkj_u32)(masks >> 32);
     choice->candidates = (tkj_u32)masks;

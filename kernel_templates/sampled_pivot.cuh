@@ -6,8 +6,9 @@
  *
  * With p = k / n, of S samples the k-th largest is near the rank S p; the pivot is at the rank
  * S p + 4.5 sqrt(S p (1 - p)) + 3, and a second one as far above. The sample is counted in bins
- * by magnitude (half_bins.cuh), which suit most rows; where too much would pass, in bins by value over its own
- * range (value_bins.cuh). Nothing here is trusted: what the pivots let through is counted.
+ * by magnitude (half_bins.cuh), which suit most rows; where too much would pass, in bins by value
+ * over its own range (value_bins.cuh). Nothing here is trusted: what the pivots let through is
+ * counted.
  */
 #ifndef TKJ_SAMPLED_PIVOT_CUH
 #define TKJ_SAMPLED_PIVOT_CUH
@@ -169,8 +170,7 @@ TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
 
 /** The pivots by bins over the range of a sample. */
 TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held,
-                                             const tkj_sample_ranks *ranks,
-                                             tkj_held_shared *shared)
+                                             const tkj_sample_ranks *ranks, tkj_held_shared *shared)
 {
     const tkj_histogram *found = &shared->histogram;
     float x[TKJ_GROUP];
@@ -191,8 +191,8 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held,
     return pivot;
 }
 
-/** The pivots of a row by magnitude. `x`: part 0 of 1 of its sample. The same in every block that has
- * the same row. @return false if too much would pass: see tkj_find_pivot_in_range */
+/** The pivots of a row by magnitude. `x`: part 0 of 1 of its sample. The same in every block that
+ * has the same row. @return false if too much would pass: see tkj_find_pivot_in_range */
 TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, float x[TKJ_GROUP],
                                const tkj_sample_ranks *ranks, tkj_pivot *pivot,
                                tkj_histogram *histogram)

@@ -178,8 +178,8 @@ static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
 /* Scores that one block of a cluster should have, at least: what its registers hold. */
 #define CLUSTER_SHARE 8192
 
-/* Clusters of so many blocks, as long as they leave half of the SMs free, are better than a block of
-   1024 threads a row, but not than a smaller one. */
+/* Clusters of so many blocks, as long as they leave half of the SMs free, are better than a block
+   of 1024 threads a row, but not than a smaller one. */
 #define CLUSTER_LARGE 4
 #define CLUSTER_LARGE_RANK (512 * 32 + 1)
 
