@@ -67,6 +67,23 @@ PRIMITIVE(halves)
     *row_of(p, 1) = tkj_bits_from_float(tkj_float_from_half((tkj_u16)(tkj_thread() * 1024)));
 }
 
+/* Floats of all magnitudes, infinity, NaN. */
+PRIMITIVE(rounded)
+{
+    tkj_wait_for_dependencies();
+    tkj_u32 bits = tkj_thread() == 62 ? 0x7f800000u : tkj_thread() * 0x02082083u;
+    float x = tkj_float_from_bits(tkj_thread() == 63 ? 0x7f800001u : bits);
+    tkj_u32 halves = tkj_halves_of(x, -x);
+    *row_of(p, 0) = halves & 0xffffu;
+    *row_of(p, 1) = halves >> 16;
+}
+
+PRIMITIVE(roots)
+{
+    tkj_wait_for_dependencies();
+    *row_of(p, 0) = tkj_bits_from_float(tkj_square_root((float)(tkj_thread() * tkj_thread())));
+}
+
 PRIMITIVE(saturated)
 {
     tkj_wait_for_dependencies();
@@ -87,9 +104,11 @@ PRIMITIVE(atomics)
     tkj_atomic_or(&shared[3 + tkj_thread() / 32], 1u << tkj_lane());
     tkj_u32 before = tkj_atomic_exchange(&shared[5], tkj_thread() + 1);
     tkj_atomic_add(&shared[6], before);
+    tkj_atomic_count(shared, 100, 107);
     tkj_block_barrier();
     /* Every value was handed on but the last one. */
     *row_of(p, 0) = tkj_thread() < 5 ? shared[tkj_thread()] : shared[5] + shared[6];
+    *row_of(p, 1) = shared[7];
 }
 
 /* Which thread gets which slot depends on the order alone. */

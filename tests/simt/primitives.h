@@ -14,6 +14,8 @@
     X(reductions)                                                                                  \
     X(bit_counts)                                                                                  \
     X(halves)                                                                                      \
+    X(rounded)                                                                                     \
+    X(roots)                                                                                       \
     X(saturated)                                                                                   \
     X(atomics)                                                                                     \
     X(slots_by_order)                                                                              \

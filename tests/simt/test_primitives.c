@@ -143,6 +143,41 @@ static void halves_become_floats(void **state)
     expect(&primitive_halves, 1, 2, half_of);
 }
 
+/** The float16 that is nearest to a float in the direction of zero. */
+static uint32_t rounded_of(int row, uint32_t t)
+{
+    uint32_t sign = row == 0 ? 0 : 0x8000;
+    uint32_t half = 0x7bff;
+    uint32_t bits = t * 0x02082083U;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    if (t == 62)
+        return sign | 0x7c00;
+    if (t == 63)
+        return 0x7fff; /* NaN has no sign */
+    while (tkj_float16_to_float((uint16_t)half) > x)
+        half--;
+    return sign | half;
+}
+
+static void floats_are_rounded_towards_zero(void **state)
+{
+    (void)state;
+    expect(&primitive_rounded, 1, 2, rounded_of);
+}
+
+static uint32_t root_of(int row, uint32_t t)
+{
+    (void)row;
+    return bits_of((float)t);
+}
+
+static void roots_are_taken(void **state)
+{
+    (void)state;
+    expect(&primitive_roots, 1, 1, root_of);
+}
+
 static uint32_t saturated_of(int row, uint32_t t)
 {
     (void)row;
@@ -159,14 +194,13 @@ static void saturation_ends_at_0_and_1_and_takes_nan_for_0(void **state)
 static uint32_t atomic_of(int row, uint32_t t)
 {
     static const uint32_t first[] = {64 * 63 / 2, 5, 68, UINT32_MAX, UINT32_MAX};
-    (void)row;
-    return t < 5 ? first[t] : 64 * 65 / 2;
+    return row == 1 ? THREADS : t < 5 ? first[t] : 64 * 65 / 2;
 }
 
 static void atomics_lose_nothing(void **state)
 {
     (void)state;
-    expect(&primitive_atomics, 1, 1, atomic_of);
+    expect(&primitive_atomics, 1, 2, atomic_of);
 }
 
 static uint32_t input_of(int row, uint32_t t)
@@ -261,6 +295,8 @@ int main(void)
         cmocka_unit_test(reductions_take_the_whole_warp),
         cmocka_unit_test(bits_are_counted),
         cmocka_unit_test(halves_become_floats),
+        cmocka_unit_test(floats_are_rounded_towards_zero),
+        cmocka_unit_test(roots_are_taken),
         cmocka_unit_test(saturation_ends_at_0_and_1_and_takes_nan_for_0),
         cmocka_unit_test(atomics_lose_nothing),
         cmocka_unit_test(ring_of_bulk_copies_passes_every_row),
