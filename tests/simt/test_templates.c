@@ -363,6 +363,23 @@ static void run_longest(const tkj_simt_listed *listed, int64_t k)
             (uint64_t)i);
 }
 
+/** Plateaus with NaN in between, a third of the row. */
+static void run_plateaus_with_nan(const tkj_simt_listed *listed, int64_t k)
+{
+    static const tkj_scores_distribution scores[] = {TKJ_SCORES_EQUAL, TKJ_SCORES_MINUS_INFINITY,
+                                                     TKJ_SCORES_RELU};
+    int64_t width = k * 3 / 2 + 900;
+    for (uint64_t i = 0; i < 6; i++)
+        run(listed,
+            &(wanted){.rows = 1,
+                      .width = width,
+                      .score_stride = width,
+                      .kept = width * 2 / 3,
+                      .scores = scores[i % 3],
+                      .others = i < 3 ? NAN_BELOW : NAN_ABOVE},
+            i);
+}
+
 /** Rows of k scores above zeros, or nearly so, or of half as many; long ones twice, in clusters of
  * different sizes. */
 static void run_plateaus(const tkj_simt_listed *listed, int64_t k)
@@ -385,6 +402,7 @@ static void plateaus_at_the_last_place_are_judged_right(void **state)
 {
     (void)state;
     for_each(run_plateaus);
+    for_each(run_plateaus_with_nan);
 }
 
 /** Traps of filters by a sample: what survives the filter of a misleading sample does not fit, or
