@@ -16,7 +16,7 @@
 
 #include "listed_row.cuh"
 
-#define TKJ_CLUSTER_MAX 8 /* as on the host */
+#define TKJ_CLUSTER_MAX 16 /* as on the host */
 TKJ_STATIC_ASSERT(TKJ_LIST % (TKJ_CLUSTER_MAX * 2) == 0, "regions are whole multiples of 16 bytes");
 
 #if TKJ_CLUSTERS
@@ -31,33 +31,50 @@ TKJ_DEVICE tkj_u32 cluster_size(void)
     return tkj_cluster_size();
 }
 
+/** Binary logarithm of the cluster's size, a power of two. */
+TKJ_DEVICE tkj_u32 cluster_shift(void)
+{
+    return tkj_bit_width(cluster_size()) - 1;
+}
+
 TKJ_DEVICE tkj_i64 first_row(void)
 {
-    return tkj_cluster();
+    return tkj_block() >> cluster_shift();
 }
 
 TKJ_DEVICE tkj_i64 rows_at_once(void)
 {
-    return tkj_cluster_count();
+    return tkj_block_count() >> cluster_shift();
 }
 
-/** Shared memory; used in the first block. */
+/** Shared memory; the lists' mbarrier is used in the first block. */
 typedef struct tkj_gather {
     tkj_mbarrier counts_arrived;
     tkj_mbarrier lists_arrived;
-    tkj_u32 counts[TKJ_CLUSTER_MAX]; /* survivors of each block */
-    tkj_u32 parity;                  /* of the mbarriers' phase */
+    tkj_u64
+        counts[TKJ_CLUSTER_MAX]; /* of each block: certain scores, in the upper half survivors */
 } tkj_gather;
 
-/** Before the first row that is listed. */
-TKJ_DEVICE void gather_start(tkj_gather *gather)
+/** How far the blocks of a row are: the same in all their threads. */
+typedef struct tkj_gathering {
+    bool started;   /* the cluster barrier has been arrived at */
+    bool listed;    /* a list of this block may still be under way */
+    tkj_u32 parity; /* of the mbarriers' phase */
+} tkj_gathering;
+
+/** Once, before the first row. */
+TKJ_DEVICE void gather_init(tkj_gather *gather)
 {
-    if (tkj_thread() == 0) {
+    if (tkj_thread() == TKJ_THREADS - TKJ_WARP) { /* the first warp has other things to do */
         tkj_mbarrier_init(&gather->counts_arrived, 1);
         tkj_mbarrier_init(&gather->lists_arrived, 1);
         tkj_mbarrier_fence_init();
-        gather->parity = 1; /* before the first phase */
     }
+}
+
+/** Before the first row that is listed. */
+TKJ_DEVICE void gather_start(void)
+{
     tkj_cluster_arrive_relaxed();
 }
 
@@ -82,13 +99,24 @@ TKJ_DEVICE void gather_end(void)
 
 TKJ_DEVICE tkj_u32 region_size(void)
 {
-    return TKJ_LIST / cluster_size();
+    return TKJ_LIST >> cluster_shift();
 }
 
 /** Bytes of a list as it is sent; of one that does not fit nothing, for it has gaps. */
 TKJ_DEVICE tkj_u32 bytes_of(tkj_u32 count)
 {
     return count > region_size() ? 0 : (count + 1) / 2 * 16;
+}
+
+/** Tells all blocks of the row what this one listed: certain scores, survivors; and expects the
+ * same of them. A barrier must have come before. */
+TKJ_DEVICE void send_counts(const tkj_u32 counts[2], tkj_gather *gather)
+{
+    if (tkj_thread() < cluster_size())
+        tkj_store_async(&gather->counts[cluster_rank()], (tkj_u64)counts[1] << 32 | counts[0],
+                        &gather->counts_arrived, tkj_thread());
+    if (tkj_thread() == TKJ_THREADS - TKJ_WARP)
+        tkj_mbarrier_arrive_expect(&gather->counts_arrived, cluster_size() * 8);
 }
 
 /** Hands over this block's list: one thread, after a barrier. */
@@ -99,46 +127,54 @@ TKJ_DEVICE void send_list(tkj_survivor *survivors, tkj_u32 count, tkj_gather *ga
     if (count < region_size() && count % 2 == 1)
         survivors[count] = nothing; /* is sent, too */
     tkj_fence_async_proxy();
-    tkj_store_async(&gather->counts[cluster_rank()], count, &gather->counts_arrived, 0);
     if (bytes != 0)
         tkj_copy_async_bulk_to_rank(survivors + cluster_rank() * region_size(), survivors, bytes,
                                     &gather->lists_arrived, 0);
 }
 
-/** Begins a phase: one thread of the first block, a barrier before the others wait. */
-TKJ_DEVICE void expect_counts(tkj_gather *gather)
+/** What the blocks of a row know of each other. */
+typedef struct tkj_share {
+    tkj_u32 slot;    /* of this block's first certain score */
+    tkj_u32 certain; /* certain scores of the row */
+    bool exact;      /* they are at most k, with the survivors at least k, and all are listed */
+} tkj_share;
+
+/** Waits for the counts: all threads of each block. In the first one the lists are expected then.
+ */
+TKJ_DEVICE tkj_share receive_counts(const tkj_gathering *gathering, tkj_gather *gather)
 {
-    gather->parity ^= 1;
-    tkj_mbarrier_arrive_expect(&gather->counts_arrived, (cluster_size() - 1) * 4);
+    tkj_mbarrier_wait(&gather->counts_arrived, gathering->parity);
+    tkj_u64 both = tkj_lane() < cluster_size() ? gather->counts[tkj_lane() % TKJ_CLUSTER_MAX] : 0;
+    tkj_u32 certain = (tkj_u32)both;
+    tkj_u32 survivors = (tkj_u32)(both >> 32);
+    if (cluster_rank() == 0 && tkj_warp() == 0) {
+        tkj_u32 bytes = tkj_warp_sum(tkj_lane() > 0 ? bytes_of(survivors) : 0);
+        if (tkj_lane() == 0)
+            tkj_mbarrier_arrive_expect(&gather->lists_arrived, bytes);
+    }
+    tkj_share share;
+    share.slot = tkj_warp_sum(tkj_lane() < cluster_rank() ? certain : 0);
+    share.certain = tkj_warp_sum(certain);
+    share.exact = tkj_warp_max(survivors) <= region_size() && share.certain <= TKJ_TOPK &&
+                  share.certain + tkj_warp_sum(survivors) >= TKJ_TOPK;
+    return share;
 }
 
-/** Waits for the lists: all threads of the first block, whose own count is given. @return survivors
- * of the row; more than TKJ_LIST if a region was too small */
-TKJ_DEVICE tkj_u32 receive_lists(tkj_u32 own_count, tkj_gather *gather)
+/** Waits for the lists: all threads of the first block. */
+TKJ_DEVICE void receive_lists(const tkj_gathering *gathering, tkj_gather *gather)
 {
-    tkj_u32 parity = gather->parity;
-    tkj_mbarrier_wait(&gather->counts_arrived, parity);
-    bool other = tkj_lane() > 0 && tkj_lane() < cluster_size();
-    tkj_u32 count = other ? gather->counts[tkj_lane() % TKJ_CLUSTER_MAX] : 0;
-    tkj_u32 bytes = tkj_warp_sum(other ? bytes_of(count) : 0);
-    if (tkj_thread() == 0)
-        tkj_mbarrier_arrive_expect(&gather->lists_arrived, bytes);
-    count = tkj_lane() == 0 ? own_count : count;
-    tkj_u32 most = tkj_warp_max(count);
-    tkj_u32 total = tkj_warp_sum(count);
-    tkj_mbarrier_wait(&gather->lists_arrived, parity);
-    return most > region_size() ? TKJ_LIST + 1 : total;
+    tkj_mbarrier_wait(&gather->lists_arrived, gathering->parity);
 }
 
 /** The list, for this thread: each warp takes a part of one region. */
-TKJ_DEVICE tkj_list gathered(const tkj_survivor *survivors, tkj_u32 own_count, tkj_u32 positions,
+TKJ_DEVICE tkj_list gathered(const tkj_survivor *survivors, tkj_u32 positions,
                              const tkj_gather *gather)
 {
-    tkj_u32 warps = TKJ_WARPS / cluster_size(); /* of a region */
-    tkj_u32 region = tkj_warp() / warps;
+    tkj_u32 warps = TKJ_WARPS >> cluster_shift(); /* of a region */
+    tkj_u32 region = (tkj_warp() << cluster_shift()) / TKJ_WARPS;
     tkj_u32 begin = region * region_size();
-    tkj_u32 count = region == 0 ? own_count : gather->counts[region % TKJ_CLUSTER_MAX];
-    tkj_list list = {survivors, begin + tkj_warp() % warps * TKJ_WARP + tkj_lane(),
+    tkj_u32 count = (tkj_u32)(gather->counts[region % TKJ_CLUSTER_MAX] >> 32);
+    tkj_list list = {survivors, begin + (tkj_warp() & (warps - 1)) * TKJ_WARP + tkj_lane(),
                      warps * TKJ_WARP, begin + count, positions};
     return list;
 }
@@ -147,6 +183,11 @@ TKJ_STATIC_ASSERT(TKJ_WARPS % TKJ_CLUSTER_MAX == 0, "warps share out the regions
 #else
 
 TKJ_DEVICE tkj_u32 cluster_rank(void)
+{
+    return 0;
+}
+
+TKJ_DEVICE tkj_u32 cluster_shift(void)
 {
     return 0;
 }

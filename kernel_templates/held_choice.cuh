@@ -16,8 +16,10 @@
 #include "histogram.cuh"
 #include "row_groups.cuh"
 
-#define WORDS (TKJ_GROUPS / 4) /* of a bitmap that a thread scans: a byte a group */
-TKJ_STATIC_ASSERT(TKJ_GROUPS % 4 == 0, "a thread scans whole words of the bitmap");
+/* Words of a bitmap, which has a byte for a group; and how many of them a thread scans, if any. */
+#define BITMAP_WORDS (TKJ_THREADS * TKJ_GROUPS / 4)
+#define WORDS ((TKJ_GROUPS + 3) / 4)
+TKJ_STATIC_ASSERT(BITMAP_WORDS % WORDS == 0, "a thread scans all of its words or none");
 TKJ_STATIC_ASSERT(TKJ_CAPACITY <= 65536, "positions fit 16 bits");
 
 #define TKJ_SELECTED (TKJ_TOPK < TKJ_CAPACITY ? (int)TKJ_TOPK : TKJ_CAPACITY)
@@ -45,8 +47,8 @@ typedef struct tkj_held_shared {
         tkj_u16 selected[TKJ_SELECTED]; /* step 6: positions */
     };
 #if TKJ_ORDERED
-    tkj_u32 taken[TKJ_THREADS * WORDS]; /* one byte a group: scores that are taken */
-    tkj_u32 equal[TKJ_THREADS * WORDS]; /* the same, of candidates that are all equal */
+    tkj_u32 taken[BITMAP_WORDS]; /* scores that are taken */
+    tkj_u32 equal[BITMAP_WORDS]; /* the same, of candidates that are all equal */
 #endif
     tkj_u64 candidates[TKJ_COMPARED]; /* codes */
     tkj_choice refined;               /* held_refine.cuh; of thread 0 */
@@ -118,7 +120,7 @@ TKJ_DEVICE void store_mask(tkj_u32 *bitmap, tkj_u32 mask)
 /** Offset from the block's first score of a bit of this thread's word w of a bitmap. */
 TKJ_DEVICE tkj_u32 offset_of_bit(tkj_u32 w, tkj_u32 bit)
 {
-    return (tkj_thread() * TKJ_GROUPS + w * 4 + bit / 8) * TKJ_GROUP + bit % 8;
+    return ((tkj_thread() * WORDS + w) * 4 + bit / 8) * TKJ_GROUP + bit % 8;
 }
 
 /** Those bits of a word of equal candidates, the first of which has this rank, that are taken. */
@@ -138,10 +140,11 @@ TKJ_DEVICE void emit_bitmap(const tkj_held_row *held, tkj_u32 wanted, tkj_u32 co
     tkj_u32 words[WORDS];
     tkj_u32 equal[WORDS];
     tkj_u32 counts = 0; /* taken in the low half, equal in the high half */
+    bool scans = tkj_thread() * WORDS < BITMAP_WORDS;
     TKJ_UNROLL
     for (tkj_u32 w = 0; w < WORDS; w++) {
-        words[w] = shared->taken[tkj_thread() * WORDS + w];
-        equal[w] = count > 0 ? shared->equal[tkj_thread() * WORDS + w] : 0;
+        words[w] = scans ? shared->taken[tkj_thread() * WORDS + w] : 0;
+        equal[w] = scans && count > 0 ? shared->equal[tkj_thread() * WORDS + w] : 0;
         counts += tkj_count_bits(words[w]) + (tkj_count_bits(equal[w]) << 16);
     }
     tkj_u32 before = (tkj_u32)tkj_block_exclusive_sum(counts, &shared->scan);

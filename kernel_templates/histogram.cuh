@@ -15,7 +15,7 @@ TKJ_STATIC_ASSERT(TKJ_BINS % TKJ_THREADS == 0, "every thread owns the same numbe
 
 /** Shared memory of a histogram and of a search in it. */
 typedef struct tkj_histogram {
-    tkj_u32 bins[TKJ_BINS]; /* at a multiple of 16 bytes */
+    tkj_u32 bins[TKJ_BINS + 4]; /* at a multiple of 16 bytes; TKJ_BINS is for what does not count */
     tkj_scan_shared scan;
     tkj_u32 bin;      /* found: the bin in which the wanted element lies */
     tkj_u32 high_bin; /* likewise for a second rank, if one was asked for */
@@ -52,6 +52,8 @@ TKJ_DEVICE void tkj_histogram_clear(tkj_histogram *histogram)
     TKJ_UNROLL
     for (tkj_u32 q = 0; q < TKJ_BINS_PER_THREAD / TKJ_BINS_AT_ONCE; q++)
         tkj_run_of_bins(histogram, tkj_own_bin(0))[q] = zero;
+    if (tkj_thread() == 0)
+        histogram->bins[TKJ_BINS] = 0;
 }
 
 /** Adds a run of bins to a thread's own counts; a barrier must have come before. */

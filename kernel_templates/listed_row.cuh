@@ -27,10 +27,13 @@ typedef tkj_pair tkj_survivor;
 #define SCORE_OF(survivor) tkj_float_from_bits((survivor).words[0])
 #define POSITION_OF(survivor) ((survivor).words[1])
 
-/* The longest list, and what of it one thread has. */
+/* The longest list, and what of it one thread has; this many are looked at before it is asked
+ * whether there are more. */
 #define TKJ_LIST 6144
 #define TKJ_LISTED (TKJ_LIST / TKJ_THREADS)
+#define TKJ_BATCH 4
 TKJ_STATIC_ASSERT(TKJ_LIST % TKJ_THREADS == 0 && TKJ_LISTED <= 32, "a word has a bit for each");
+TKJ_STATIC_ASSERT(TKJ_LISTED % TKJ_BATCH == 0, "batches are full");
 
 /* Positions that the bitmap holds. */
 #define TKJ_MARKED (TKJ_THREADS * 128)
@@ -45,8 +48,7 @@ typedef struct tkj_listed_shared {
     tkj_u64 low[TKJ_WARPS]; /* extreme codes of each warp */
     tkj_u64 high[TKJ_WARPS];
     tkj_scan_shared scan;
-    tkj_u32 compared; /* codes that are listed */
-    tkj_u32 taken;    /* positions that are */
+    tkj_u32 listed[2]; /* positions that are taken, codes */
     union {
         tkj_quad aligned;
         tkj_u32 selected[TKJ_TOPK]; /* positions */
@@ -65,14 +67,24 @@ typedef struct tkj_list {
 /** Makes the scratch ready for a list; a barrier must follow. */
 TKJ_DEVICE void tkj_listed_clear(tkj_listed_shared *shared)
 {
-    if (tkj_thread() == 0) {
-        shared->compared = 0;
-        shared->taken = 0;
-    }
+    if (tkj_thread() < 2)
+        shared->listed[tkj_thread()] = 0;
 #if TKJ_ORDERED
     const tkj_quad zero = {{0, 0, 0, 0}};
     shared->marks[tkj_thread()] = zero;
 #endif
+}
+
+/** True if this thread has a survivor i. */
+TKJ_DEVICE bool tkj_has_survivor(const tkj_list *list, tkj_u32 i)
+{
+    return list->first + i * list->step < list->end;
+}
+
+/** True if a thread of this warp has a survivor i, or, of the first ones, may have. */
+TKJ_DEVICE bool tkj_has_batch(const tkj_list *list, tkj_u32 i)
+{
+    return i == 0 || list->first - tkj_lane() + i * list->step < list->end;
 }
 
 /** This thread's survivor i. */
@@ -94,32 +106,51 @@ typedef struct tkj_listed_choice {
     tkj_u32 count;      /* of this many */
 } tkj_listed_choice;
 
+/** Counts a batch of this thread's survivors, from `first` on. @return their bins, as the bits of
+ * tkj_value_bin_bits; of none TKJ_BINS, without a branch */
+TKJ_DEVICE void tkj_count_batch(const tkj_list *list, const tkj_value_map *map, tkj_u32 first,
+                                tkj_u32 bins[TKJ_BATCH], tkj_histogram *histogram)
+{
+    float scores[TKJ_BATCH];
+    TKJ_UNROLL
+    for (tkj_u32 j = 0; j < TKJ_BATCH; j++)
+        scores[j] =
+            tkj_has_survivor(list, first + j) ? SCORE_OF(tkj_own_survivor(list, first + j)) : 0.0f;
+    TKJ_UNROLL
+    for (tkj_u32 j = 0; j < TKJ_BATCH; j++) {
+        bool exists = tkj_has_survivor(list, first + j);
+        bins[j] = exists ? tkj_value_bin_bits(map, scores[j]) : TKJ_TWO_23_BITS + TKJ_BINS;
+        tkj_atomic_count(histogram->bins, TKJ_TWO_23_BITS, bins[j]);
+    }
+}
+
 /** Step 1. The histogram is clear. */
 TKJ_DEVICE tkj_listed_choice tkj_choose_listed(const tkj_list *list, const tkj_value_map *map,
-                                               tkj_histogram *histogram)
+                                               tkj_u32 wanted, tkj_histogram *histogram)
 {
     tkj_u32 bins[TKJ_LISTED];
     TKJ_UNROLL
-    for (tkj_u32 i = 0; i < TKJ_LISTED; i++) {
-        bins[i] = TKJ_BINS; /* behind all */
-        if (list->first + i * list->step < list->end) {
-            bins[i] = tkj_value_bin(map, SCORE_OF(tkj_own_survivor(list, i)));
-            tkj_atomic_add(&histogram->bins[bins[i]], 1);
-        }
-    }
+    for (tkj_u32 b = 0; b < TKJ_LISTED && tkj_has_batch(list, b); b += TKJ_BATCH)
+        tkj_count_batch(list, map, b, bins + b, histogram);
     tkj_block_barrier();
     tkj_count own[TKJ_BINS_PER_THREAD] = {0};
     tkj_histogram_collect(histogram, own);
-    tkj_histogram_find(histogram, own, TKJ_TOPK);
-    tkj_u32 bin = histogram->bin;
-    tkj_listed_choice choice = {0, 0, (tkj_u32)(TKJ_TOPK - histogram->before),
+    tkj_histogram_find(histogram, own, wanted);
+    tkj_u32 bin = TKJ_TWO_23_BITS + histogram->bin;
+    tkj_listed_choice choice = {0, 0, (tkj_u32)(wanted - histogram->before),
                                 (tkj_u32)histogram->inside};
     TKJ_UNROLL
-    for (tkj_i32 i = TKJ_LISTED - 1; i >= 0; i--) {
-        choice.taken = tkj_push_sign(choice.taken, bins[i] - bin);
-        choice.candidates = tkj_push_sign(choice.candidates, bins[i] - bin - 1);
+    for (tkj_u32 b = 0; b < TKJ_LISTED && tkj_has_batch(list, b); b += TKJ_BATCH) {
+        tkj_u32 taken = 0;
+        tkj_u32 candidates = 0;
+        TKJ_UNROLL
+        for (tkj_u32 j = TKJ_BATCH; j-- > 0;) {
+            taken = tkj_push_sign(taken, bins[b + j] - bin);
+            candidates = tkj_push_sign(candidates, bins[b + j] - bin - 1);
+        }
+        choice.taken |= taken << b;
+        choice.candidates |= (candidates & ~taken) << b;
     }
-    choice.candidates &= ~choice.taken;
     return choice;
 }
 
@@ -216,13 +247,13 @@ TKJ_DEVICE void tkj_refine_listed(const tkj_list *list, tkj_listed_choice *choic
 
 /* ---- step 3 ---- */
 
-/** Lists the codes of this thread's candidates, for all to compare with. */
-TKJ_DEVICE void tkj_list_codes(const tkj_list *list, tkj_u32 candidates, tkj_listed_shared *shared)
+/** Lists the codes of this thread's candidates, for all to compare with, from a place on. */
+TKJ_DEVICE void tkj_list_codes(const tkj_list *list, tkj_u32 candidates, tkj_u32 place,
+                               tkj_listed_shared *shared)
 {
     TKJ_NO_UNROLL
     for (; candidates != 0; candidates &= candidates - 1)
-        shared->codes[tkj_atomic_fetch_add(&shared->compared, 1)] =
-            tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(candidates)));
+        shared->codes[place++] = tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(candidates)));
 }
 
 #if TKJ_ORDERED
@@ -231,7 +262,8 @@ TKJ_DEVICE void tkj_list_codes(const tkj_list *list, tkj_u32 candidates, tkj_lis
 TKJ_DEVICE void tkj_decide_candidates(const tkj_list *list, tkj_listed_choice *choice,
                                       tkj_listed_shared *shared)
 {
-    tkj_list_codes(list, choice->candidates, shared);
+    tkj_u32 place = tkj_warp_slots(tkj_count_bits(choice->candidates), &shared->listed[1]);
+    tkj_list_codes(list, choice->candidates, place, shared);
     tkj_block_barrier();
     for (tkj_u32 c = tkj_warp(); c < choice->count; c += TKJ_WARPS) {
         tkj_u64 code = shared->codes[c];
@@ -282,8 +314,8 @@ TKJ_DEVICE tkj_u32 tkj_list_marked(tkj_u32 first, tkj_u32 words, tkj_u32 slot,
     return slot + (tkj_u32)total;
 }
 
-/** Steps 3 and 4. */
-TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice,
+/** Steps 3 and 4, of `asked` in all. */
+TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice, tkj_u32 asked,
                                tkj_listed_shared *shared)
 {
     if (choice->wanted == choice->count)
@@ -304,20 +336,27 @@ TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice,
 
 #else
 
-/** Steps 3 and 4. */
-TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice,
+/** Steps 3 and 4, of `asked` in all. */
+TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice, tkj_u32 asked,
                                tkj_listed_shared *shared)
 {
     bool whole = choice->wanted == choice->count;
-    if (whole)
-        choice->taken |= choice->candidates;
-    else
-        tkj_list_codes(list, choice->candidates, shared);
-    tkj_u32 slot = tkj_warp_slots(tkj_count_bits(choice->taken), &shared->taken);
+    tkj_u32 taken = choice->taken | (whole ? choice->candidates : 0);
+    tkj_u32 compared = whole ? 0 : choice->candidates;
+    const tkj_places places =
+        tkj_warp_places(tkj_count_bits(taken), tkj_count_bits(compared), shared->listed);
+    tkj_cursor cursor = tkj_cursor_at(shared->selected + places.first);
     TKJ_UNROLL
-    for (tkj_u32 i = 0; i < TKJ_LISTED; i++)
-        if (choice->taken >> i & 1)
-            shared->selected[slot++] = POSITION_OF(tkj_own_survivor(list, i));
+    for (tkj_u32 b = 0; b < TKJ_LISTED && tkj_has_batch(list, b); b += TKJ_BATCH) {
+        tkj_u32 positions[TKJ_BATCH];
+        TKJ_UNROLL
+        for (tkj_u32 j = 0; j < TKJ_BATCH; j++)
+            positions[j] = taken >> (b + j) & 1 ? POSITION_OF(tkj_own_survivor(list, b + j)) : 0;
+        TKJ_UNROLL
+        for (tkj_u32 j = 0; j < TKJ_BATCH; j++)
+            cursor = tkj_append(cursor, positions[j], taken, b + j);
+    }
+    tkj_list_codes(list, compared, places.second, shared);
     tkj_block_barrier();
     if (whole)
         return;
@@ -325,21 +364,21 @@ TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice,
         tkj_u64 code = shared->codes[c];
         tkj_u32 above = tkj_codes_above(code, choice->count, shared->codes);
         if (above < choice->wanted && tkj_lane() == 0)
-            shared->selected[TKJ_TOPK - choice->wanted + above] = tkj_position_of_code(code);
+            shared->selected[asked - choice->wanted + above] = tkj_position_of_code(code);
     }
     tkj_block_barrier();
 }
 
 #endif
 
-/** All steps for a list of at least k. Histogram and scratch are clear, and a barrier has come
- * since. Ends with a barrier. */
-TKJ_DEVICE void tkj_select_listed(const tkj_list *list, const tkj_value_map *map,
+/** All steps: the `wanted` largest, at least 1, of a list of at least as many. Histogram and
+ * scratch are clear, and a barrier has come since. Ends with a barrier. */
+TKJ_DEVICE void tkj_select_listed(const tkj_list *list, const tkj_value_map *map, tkj_u32 wanted,
                                   tkj_histogram *histogram, tkj_listed_shared *shared)
 {
-    tkj_listed_choice choice = tkj_choose_listed(list, map, histogram);
+    tkj_listed_choice choice = tkj_choose_listed(list, map, wanted, histogram);
     tkj_refine_listed(list, &choice, histogram, shared);
-    tkj_list_taken(list, &choice, shared);
+    tkj_list_taken(list, &choice, wanted, shared);
 }
 
 #endif /* TKJ_LISTED_ROW_CUH */

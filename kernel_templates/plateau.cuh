@@ -25,7 +25,7 @@ typedef tkj_u32 tkj_packed; /* a count of each group: lanes * 4 scores fit 8 bit
 typedef tkj_u64 tkj_packed;
 #define PACKED_BITS 16
 #endif
-TKJ_STATIC_ASSERT(TKJ_GROUPS == 4, "a word packs the counts of four groups");
+TKJ_STATIC_ASSERT(TKJ_GROUPS <= 4, "a word packs the counts of four groups");
 
 /** Column of the first score of this lane's group g in a turn that starts at `column`. */
 TKJ_DEVICE tkj_i32 turn_column(tkj_i32 column, tkj_u32 g)

@@ -195,6 +195,32 @@ TKJ_DEVICE void tkj_prefetch_parameter(const void *value)
     asm volatile("" ::"l"(value));
 }
 
+/** The same address in global memory, of which the compiler is not to know how it came about: it
+ * would not add to it what is at hand, but begin anew. */
+TKJ_DEVICE const void *tkj_opaque(const void *address)
+{
+    asm("" : "+l"(address));
+    __builtin_assume(__isGlobal(address));
+    return address;
+}
+
+/** Value + that of the lane `distance` below; the value alone, if there is none. All lanes call. */
+TKJ_DEVICE tkj_u32 tkj_add_from_below(tkj_u32 value, tkj_u32 distance)
+{
+    asm volatile("{ .reg .pred exists; .reg .u32 below; "
+                 "shfl.sync.up.b32 below|exists, %0, %1, 0, 0xffffffff; "
+                 "@exists add.u32 %0, %0, below; }"
+                 : "+r"(value)
+                 : "r"(distance));
+    return value;
+}
+
+/** The upper half of a product. */
+TKJ_DEVICE tkj_u32 tkj_upper_product(tkj_u32 a, tkj_u32 b)
+{
+    return __umulhi(a, b);
+}
+
 /** About 1 / x. */
 TKJ_DEVICE float tkj_reciprocal(float x)
 {
@@ -262,6 +288,54 @@ TKJ_DEVICE void tkj_atomic_add(tkj_u32 *address, tkj_u32 value)
 TKJ_DEVICE tkj_u32 tkj_shared_address(const void *shared)
 {
     return (tkj_u32)__cvta_generic_to_shared(shared);
+}
+
+/** A place in shared memory. */
+typedef unsigned int tkj_cursor;
+
+TKJ_DEVICE tkj_cursor tkj_cursor_at(void *shared)
+{
+    return tkj_shared_address(shared);
+}
+
+/** The cursor, moved on by `size` bytes if only bit e of `bit` may be set, and is. */
+TKJ_DEVICE tkj_cursor tkj_cursor_after(tkj_cursor cursor, tkj_u32 bit, tkj_u32 e, tkj_u32 size)
+{
+    tkj_cursor next;
+    tkj_u32 shift = tkj_bit_width(size) - 1;
+    if (e < shift)
+        asm("{ .reg .u32 step; shl.b32 step, %2, %3; add.u32 %0, %1, step; }"
+            : "=r"(next)
+            : "r"(cursor), "r"(bit), "r"(shift - e));
+    else
+        asm("{ .reg .u32 step; shr.u32 step, %2, %3; add.u32 %0, %1, step; }"
+            : "=r"(next)
+            : "r"(cursor), "r"(bit), "r"(e - shift));
+    return next;
+}
+
+/** Stores a value, if bit e of a mask is set; without a branch, and without waiting for the store
+ * to have read its address. @return the cursor for the next one */
+TKJ_DEVICE tkj_cursor tkj_append(tkj_cursor cursor, tkj_u32 value, tkj_u32 mask, tkj_u32 e)
+{
+    tkj_u32 bit;
+    asm volatile("{ .reg .pred holds; and.b32 %0, %3, %4; setp.ne.u32 holds, %0, 0; "
+                 "@holds st.shared.u32 [%1], %2; }"
+                 : "=&r"(bit)
+                 : "r"(cursor), "r"(value), "r"(mask), "r"(1u << e)
+                 : "memory");
+    return tkj_cursor_after(cursor, bit, e, 4);
+}
+
+TKJ_DEVICE tkj_cursor tkj_append(tkj_cursor cursor, tkj_pair value, tkj_u32 mask, tkj_u32 e)
+{
+    tkj_u32 bit;
+    asm volatile("{ .reg .pred holds; and.b32 %0, %4, %5; setp.ne.u32 holds, %0, 0; "
+                 "@holds st.shared.v2.u32 [%1], {%2, %3}; }"
+                 : "=&r"(bit)
+                 : "r"(cursor), "r"(value.words[0]), "r"(value.words[1]), "r"(mask), "r"(1u << e)
+                 : "memory");
+    return tkj_cursor_after(cursor, bit, e, 8);
 }
 
 /** Adds 1 to the counter of an index, in shared memory; counters[0] is that of `first`. One
@@ -378,21 +452,21 @@ TKJ_DEVICE tkj_u32 tkj_cluster_count(void)
     return count;
 }
 
-/** Every thread of the cluster arrives once, then waits once. */
+/** Every thread of the cluster arrives once, then waits once; the lanes of a warp together. */
 TKJ_DEVICE void tkj_cluster_arrive(void)
 {
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
 
 /** Publishes nothing that this thread wrote. */
 TKJ_DEVICE void tkj_cluster_arrive_relaxed(void)
 {
-    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 
 TKJ_DEVICE void tkj_cluster_wait(void)
 {
-    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 /** All threads of the cluster; orders their accesses. */
@@ -477,13 +551,14 @@ TKJ_DEVICE void tkj_mbarrier_expect(tkj_mbarrier *barrier, tkj_u32 bytes)
 }
 
 /** Waits until the phase of this parity is complete: the first has parity 0. Parity 1 of a fresh
- *  mbarrier is complete. */
+ *  mbarrier is complete. Orders shared memory, which no cache holds: at the scope of the cluster it
+ *  would also empty the cache of global memory. */
 TKJ_DEVICE void tkj_mbarrier_wait(tkj_mbarrier *barrier, tkj_u32 parity)
 {
     tkj_u32 done;
     do {
         asm volatile("{ .reg .pred complete; "
-                     "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2; "
+                     "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2; "
                      "selp.u32 %0, 1, 0, complete; }"
                      : "=r"(done)
                      : "r"(tkj_shared_address(barrier)), "r"(parity)

@@ -41,8 +41,12 @@ TKJ_DEVICE tkj_held_row hold(const tkj_select_params *p, tkj_i64 row, tkj_i64 st
     const tkj_element *data = (const tkj_element *)p->score + row * p->score_stride;
     tkj_u64 address = (tkj_u64)(data + start);
     tkj_i32 ahead = (tkj_i32)(address / sizeof(tkj_element) % TKJ_GROUP);
-    tkj_held_row held = {data,           (tkj_i32)start - ahead, (tkj_i32)p->width,
-                         (tkj_i32)start, (tkj_i32)start,         1};
+    tkj_held_row held = {(const tkj_element *)tkj_opaque(data),
+                         (tkj_i32)start - ahead,
+                         (tkj_i32)p->width,
+                         (tkj_i32)start,
+                         (tkj_i32)start,
+                         1};
     return held;
 }
 

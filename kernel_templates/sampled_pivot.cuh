@@ -16,9 +16,9 @@
 #include "half_bins.cuh"
 #include "held_row.cuh"
 
-#define TKJ_SAMPLE                                                                                 \
-    (TKJ_THREADS * TKJ_GROUP) /* scores that are sampled at once: a group a thread                 \
-                               */
+/* Scores that are sampled at once, of a thread and of a block. */
+#define TKJ_SAMPLED (TKJ_GROUP * TKJ_SAMPLE_GROUPS)
+#define TKJ_SAMPLE (TKJ_THREADS * TKJ_SAMPLED)
 
 /* How many samples more are drawn where one lets too many scores pass: so many times as many. */
 #define TKJ_DENSER 4
@@ -34,19 +34,26 @@ typedef struct tkj_pivot {
 
 /* Lanes whose groups are side by side: a warp's load touches fewer lines. */
 #define TKJ_SAMPLED_TOGETHER 4
+#define TKJ_FOURS (TKJ_THREADS * TKJ_SAMPLE_GROUPS / TKJ_SAMPLED_TOGETHER) /* of a part */
+TKJ_STATIC_ASSERT((TKJ_FOURS & (TKJ_FOURS - 1)) == 0, "products by 2^32 / TKJ_FOURS are shifts");
 
 /** This thread's samples: whole groups of the window only, by fours at even distances. Part `part`
  * of `parts` samples that interleave. */
 TKJ_DEVICE void tkj_load_sample(const tkj_held_row *held, tkj_u32 part, tkj_u32 parts,
-                                float x[TKJ_GROUP])
+                                float x[TKJ_SAMPLED])
 {
     tkj_u32 first = (tkj_u32)(held->begin - held->first + TKJ_GROUP - 1) / TKJ_GROUP;
     tkj_u32 fours = ((tkj_u32)(held->end - held->first) / TKJ_GROUP - first) / TKJ_SAMPLED_TOGETHER;
-    tkj_u32 own = tkj_thread() / TKJ_SAMPLED_TOGETHER * parts + part;
-    tkj_u64 place = (tkj_u64)own * fours / (TKJ_THREADS / TKJ_SAMPLED_TOGETHER);
-    tkj_u64 four = parts == 1 ? place : place / parts;
-    tkj_u64 group = first + four * TKJ_SAMPLED_TOGETHER + tkj_thread() % TKJ_SAMPLED_TOGETHER;
-    unpack(*(const tkj_quad *)(held->row + held->first + group * TKJ_GROUP), x);
+    tkj_u32 own = (tkj_thread() / TKJ_SAMPLED_TOGETHER * parts + part) * TKJ_SAMPLE_GROUPS;
+    TKJ_UNROLL
+    for (tkj_u32 i = 0; i < TKJ_SAMPLE_GROUPS; i++) {
+        tkj_u32 place = own + i;
+        tkj_u32 four = parts == 1 ? tkj_upper_product(place * (0x80000000u / TKJ_FOURS * 2), fours)
+                                  : (tkj_u32)((tkj_u64)place * fours / TKJ_FOURS / parts);
+        tkj_u32 group = first + four * TKJ_SAMPLED_TOGETHER + tkj_thread() % TKJ_SAMPLED_TOGETHER;
+        tkj_i32 column = held->first + (tkj_i32)(group * TKJ_GROUP);
+        unpack(*(const tkj_quad *)(held->row + column), x + i * TKJ_GROUP);
+    }
 }
 
 /** A sample of `size`, ranks in it that the k-th largest of n is hardly behind, and hardly before,
@@ -85,13 +92,13 @@ TKJ_DEVICE tkj_sample_ranks tkj_ranks_of_parts(tkj_i32 n, tkj_u32 capacity)
 
 /** The range of a sample's bins: from the highest minimum of a warp to the lowest maximum of a
  * quarter of the warps, beyond which few samples are, however far out. */
-TKJ_DEVICE void tkj_sample_range(float x[TKJ_GROUP], float *top, float *bottom,
+TKJ_DEVICE void tkj_sample_range(float x[TKJ_SAMPLED], float *top, float *bottom,
                                  tkj_held_shared *shared)
 {
     float high = -TKJ_FLOAT_INFINITY;
     float low = TKJ_FLOAT_INFINITY;
     TKJ_UNROLL
-    for (tkj_u32 i = 0; i < TKJ_GROUP; i++) {
+    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
         high = fmaxf(high, x[i]);
         low = fminf(low, x[i]);
     }
@@ -108,29 +115,39 @@ TKJ_DEVICE void tkj_sample_range(float x[TKJ_GROUP], float *top, float *bottom,
         tkj_cut_to_finite(tkj_float_of_key(tkj_warp_max(shared->low[tkj_lane() % TKJ_WARPS])));
 }
 
-/** Counts a sample in bins of a map, or without one by magnitude, and finds those of the ranks. */
-TKJ_DEVICE void tkj_bin_sample(const tkj_held_row *held, float x[TKJ_GROUP],
-                               const tkj_sample_ranks *ranks, const tkj_value_map *map,
-                               tkj_histogram *histogram)
+/** Counts samples in bins of a map, or without one by magnitude. */
+TKJ_DEVICE void tkj_count_sample(const float x[TKJ_SAMPLED], const tkj_value_map *map,
+                                 tkj_histogram *histogram)
 {
-    tkj_u32 parts = ranks->size / TKJ_SAMPLE;
+    TKJ_UNROLL
+    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i += 2) {
+        if (map) {
+            tkj_atomic_add(&histogram->bins[tkj_value_bin(map, x[i])], 1);
+            tkj_atomic_add(&histogram->bins[tkj_value_bin(map, x[i + 1])], 1);
+        } else {
+            tkj_count_halves(histogram, x[i], x[i + 1]);
+        }
+    }
+}
+
+/** Counts all parts of a sample. The histogram need not be clear; nobody is to read it any more. */
+TKJ_DEVICE void tkj_count_parts(const tkj_held_row *held, tkj_u32 parts, const tkj_value_map *map,
+                                tkj_histogram *histogram)
+{
     tkj_histogram_clear(histogram);
     tkj_block_barrier();
     TKJ_NO_UNROLL
-    for (tkj_u32 part = 0;;) {
-        TKJ_UNROLL
-        for (tkj_u32 i = 0; i < TKJ_GROUP; i += 2) {
-            if (map) {
-                tkj_atomic_add(&histogram->bins[tkj_value_bin(map, x[i])], 1);
-                tkj_atomic_add(&histogram->bins[tkj_value_bin(map, x[i + 1])], 1);
-            } else {
-                tkj_count_halves(histogram, x[i], x[i + 1]);
-            }
-        }
-        if (++part == parts)
-            break;
+    for (tkj_u32 part = 0; part < parts; part++) {
+        float x[TKJ_SAMPLED];
         tkj_load_sample(held, part, parts, x);
+        tkj_count_sample(x, map, histogram);
     }
+}
+
+/** Finds the bins of the ranks among the counted samples. */
+TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, const tkj_value_map *map,
+                               tkj_histogram *histogram)
+{
     tkj_block_barrier();
     tkj_count own[TKJ_BINS_PER_THREAD] = {0};
     if (map)
@@ -155,10 +172,10 @@ TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
     tkj_u32 low = 0xffffffffu;
     TKJ_NO_UNROLL
     for (tkj_u32 part = 0; part < parts; part++) {
-        float x[TKJ_GROUP];
+        float x[TKJ_SAMPLED];
         tkj_load_sample(held, part, parts, x);
         TKJ_UNROLL
-        for (tkj_u32 i = 0; i < TKJ_GROUP; i++) {
+        for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
             tkj_u32 key = tkj_float_key(x[i]);
             low = tkj_value_bin(map, x[i]) == bin && key < low ? key : low;
         }
@@ -169,39 +186,46 @@ TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
 }
 
 /** The pivots by bins over the range of a sample. */
-TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held,
-                                             const tkj_sample_ranks *ranks, tkj_held_shared *shared)
+TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, tkj_held_shared *shared)
 {
+    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
+    tkj_u32 parts = ranks.size / TKJ_SAMPLE;
     const tkj_histogram *found = &shared->histogram;
-    float x[TKJ_GROUP];
+    float x[TKJ_SAMPLED];
     float top, bottom;
-    tkj_load_sample(held, 0, ranks->size / TKJ_SAMPLE, x);
+    tkj_load_sample(held, 0, parts, x);
     tkj_sample_range(x, &top, &bottom, shared);
     const tkj_value_map map = tkj_value_map_of(top, bottom);
-    tkj_bin_sample(held, x, ranks, &map, &shared->histogram);
+    tkj_count_parts(held, parts, &map, &shared->histogram);
+    tkj_find_ranks(&ranks, &map, &shared->histogram);
     tkj_pivot pivot;
     float width = (top - bottom) / (float)(TKJ_BINS - 1);
     /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
     float low = top - ((float)found->bin + 0.51f) * width;
     pivot.low = low == 0.0f ? -0.0f : low;
     pivot.high = top - ((float)found->high_bin - 0.5f) * width;
-    pivot.on_plateau = tkj_passing(found) > 0.95f * ranks->full;
+    pivot.on_plateau = tkj_passing(found) > 0.95f * ranks.full;
     if (pivot.on_plateau)
-        pivot.plateau = tkj_lowest_of_bin(held, ranks->size / TKJ_SAMPLE, &map, shared);
+        pivot.plateau = tkj_lowest_of_bin(held, parts, &map, shared);
     return pivot;
 }
 
-/** The pivots of a row by magnitude. `x`: part 0 of 1 of its sample. The same in every block that
- * has the same row. @return false if too much would pass: see tkj_find_pivot_in_range */
-TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, float x[TKJ_GROUP],
-                               const tkj_sample_ranks *ranks, tkj_pivot *pivot,
-                               tkj_histogram *histogram)
+/** The pivots of a row by magnitude. `x`: part 0 of 1 of its sample; the histogram is clear. The
+ * same in every block that has the same row. @return false if too much would pass: see
+ * tkj_find_pivot_in_range */
+TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, const float x[TKJ_SAMPLED],
+                               tkj_pivot *pivot, tkj_histogram *histogram)
 {
-    if (ranks->size != TKJ_SAMPLE)
-        tkj_load_sample(held, 0, ranks->size / TKJ_SAMPLE, x);
-    tkj_bin_sample(held, x, ranks, 0, histogram);
+    tkj_block_barrier();
+    tkj_count_sample(x, 0, histogram);
+    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
+    if (ranks.size != TKJ_SAMPLE) {
+        tkj_block_barrier();
+        tkj_count_parts(held, ranks.size / TKJ_SAMPLE, 0, histogram);
+    }
+    tkj_find_ranks(&ranks, 0, histogram);
     if (histogram->high_bin < TKJ_HALF_RANK_FIRST || histogram->bin > TKJ_HALF_RANK_LAST ||
-        tkj_passing(histogram) > 0.9f * ranks->full)
+        tkj_passing(histogram) > 0.9f * ranks.full)
         return false;
     float low = tkj_half_bin_edge(histogram->bin);
     pivot->low = low == 0.0f ? -0.0f : low; /* both zeros are to pass */

@@ -18,10 +18,8 @@ TKJ_DEVICE tkj_u32 tkj_warp_exclusive_sum(tkj_u32 value)
 {
     tkj_u32 sum = value;
     TKJ_UNROLL
-    for (tkj_u32 distance = 1; distance < TKJ_WARP; distance *= 2) {
-        tkj_u32 below = tkj_shuffle_up(sum, distance);
-        sum += tkj_lane() >= distance ? below : 0;
-    }
+    for (tkj_u32 distance = 1; distance < TKJ_WARP; distance *= 2)
+        sum = tkj_add_from_below(sum, distance);
     return sum - value;
 }
 

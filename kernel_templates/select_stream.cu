@@ -26,76 +26,11 @@
 #define TKJ_UNIT_STRIDE 1
 #define TKJ_COLLECTED 4 /* the way out is to cost no registers */
 
-#include "gather.cuh"
-#include "listed_row.cuh"
-#include "radix.cuh"
-#include "sampled_pivot.cuh"
-#include "write_selected.cuh"
+#define TKJ_SAMPLE_GROUPS 1
 
-TKJ_STATIC_ASSERT(TKJ_TOPK <= TKJ_LIST * 2 / 3, "enough more than k scores may pass");
-TKJ_STATIC_ASSERT(TKJ_LIST < TKJ_CAPACITY - TKJ_GROUP, "long windows have more than k scores");
-
-/** Scores above a plateau, and on it. */
-typedef struct tkj_plateau_counts {
-    tkj_u32 above;
-    tkj_u32 equal;
-} tkj_plateau_counts;
-
-/** What passed; on a plateau, positions alone. */
-typedef union tkj_passed {
-    tkj_quad aligned;
-    tkj_survivor survivors[TKJ_LIST];
-    struct {
-        tkj_u32 above[TKJ_LIST];
-        tkj_u32 equal[TKJ_TOPK];
-    } positions;
-} tkj_passed;
-
-/** Shared memory of steps 1 to 4. */
-typedef struct tkj_listing {
-    tkj_held_shared held;
-    tkj_passed passed;
-    tkj_listed_shared listed;
-    tkj_u32 count;                     /* scores that passed in this block */
-    tkj_u32 warp_counts[2][TKJ_WARPS]; /* of one turn, on a plateau; turns alternate */
-    tkj_plateau_counts plateau;        /* of this block */
-} tkj_listing;
-
-/** Shared memory: one phase at a time. */
-typedef struct tkj_stream_shared {
-    union {
-        tkj_listing listing;
-        tkj_sort_shared sort; /* once the selected positions are in the output slots */
-    };
-#if TKJ_CLUSTERS
-    tkj_gather gather;
-#endif
-} tkj_stream_shared;
+#include "long_row.cuh"
 
 /* ---- step 3 ---- */
-
-/** The row as it is in round r of this block. */
-TKJ_DEVICE tkj_held_row round_of(const tkj_held_row *held, tkj_u32 round)
-{
-    tkj_held_row moved = *held;
-    moved.blocks = (tkj_i32)cluster_size();
-    moved.first += (tkj_i32)(round * cluster_size()) * TKJ_CAPACITY +
-                   (tkj_i32)cluster_rank() * TKJ_WARP * TKJ_GROUP;
-    return moved;
-}
-
-/** True if no block holds the window; then it has more than k scores. */
-TKJ_DEVICE bool is_long(const tkj_held_row *held)
-{
-    return held->end - held->first > TKJ_CAPACITY;
-}
-
-/** Rounds of each block. */
-TKJ_DEVICE tkj_u32 rounds_of(const tkj_held_row *held)
-{
-    tkj_u32 at_once = TKJ_CAPACITY * cluster_size();
-    return ((tkj_u32)(held->end - held->first) + at_once - 1) / at_once;
-}
 
 /** Requests a round of all blocks: each a part of it that is contiguous. */
 TKJ_DEVICE void prefetch_round(const tkj_held_row *held, tkj_u32 round)
@@ -108,22 +43,6 @@ TKJ_DEVICE void prefetch_round(const tkj_held_row *held, tkj_u32 round)
         tkj_prefetch(held->row + begin, (tkj_u32)(end - begin) / TKJ_GROUP * 16);
 }
 
-/** Bits of this thread's scores that are in the window and not below the pivot. */
-TKJ_DEVICE tkj_u32 filter_round(const tkj_held_row *held, float pivot,
-                                const tkj_quad quads[TKJ_GROUPS])
-{
-    tkj_u32 below = 0;
-    TKJ_UNROLL
-    for (tkj_i32 e = TKJ_ITEMS - 1; e >= 0; e--) {
-        float x = score_of(quads, (tkj_u32)e);
-#if TKJ_NAN_LAST
-        x = x != x ? -TKJ_FLOAT_INFINITY : x; /* compilers fold fmaxf */
-#endif
-        below = tkj_push_sign(below, tkj_sign_if_below(x, pivot));
-    }
-    return ~below & window_mask(held);
-}
-
 /** Lists this warp's scores that passed; those that do not fit are only counted. */
 TKJ_DEVICE void list_round(const tkj_held_row *held, tkj_u32 passed,
                            const tkj_quad quads[TKJ_GROUPS], tkj_listing *listing)
@@ -131,18 +50,10 @@ TKJ_DEVICE void list_round(const tkj_held_row *held, tkj_u32 passed,
     tkj_u32 count = tkj_count_bits(passed);
     if (tkj_ballot(count != 0) == 0)
         return;
-    tkj_u32 place = tkj_warp_slots(count, &listing->count);
+    tkj_u32 place = tkj_warp_slots(count, &listing->counts[1]);
     if (place + count > region_size())
         return;
-    tkj_survivor *slot = listing->passed.survivors + place;
-    TKJ_UNROLL
-    for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
-        if (passed >> e & 1) {
-            tkj_survivor survivor = {
-                {tkj_bits_from_float(score_of(quads, e)), position_of(held, e)}};
-            *slot++ = survivor;
-        }
-    }
+    append_survivors(held, passed, quads, listing->passed.survivors + place);
 }
 
 /** Step 3 in one block. */
@@ -156,7 +67,7 @@ TKJ_DEVICE void list_share(const tkj_held_row *held, float pivot, tkj_listing *l
         load_groups(&moved, quads);
         if (round + 1 < rounds)
             prefetch_round(held, round + 1);
-        list_round(&moved, filter_round(&moved, pivot, quads), quads, listing);
+        list_round(&moved, ~scores_below(pivot, quads) & window_mask(&moved), quads, listing);
     }
     tkj_block_barrier();
 }
@@ -166,20 +77,6 @@ TKJ_DEVICE void list_share(const tkj_held_row *held, float pivot, tkj_listing *l
 #include "plateau.cuh"
 
 /* ---- step 4 ---- */
-
-/** The way out where the sample misled: exact on any data. */
-TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_stream_shared *shared)
-{
-    const tkj_window window = shared->listing.held.window;
-    tkj_histogram *histogram = &shared->listing.held.histogram;
-    tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window.start,
-                             1};
-    tkj_slots slots = {(tkj_index *)p->indices + row * p->indices_stride, 1};
-    tkj_threshold threshold = tkj_find_threshold(&elements, window.length, TKJ_TOPK, histogram);
-    tkj_collect(&elements, window.length, &threshold, TKJ_TOPK, &slots, &histogram->scan);
-    tkj_block_barrier();
-    tkj_write_slots(p, row, &window, TKJ_TOPK, &shared->sort);
-}
 
 /** Step 3. @return false in blocks that have no more to do; in the first, the list and how many it
  * should hold */
@@ -191,7 +88,7 @@ TKJ_DEVICE bool list_row(const tkj_held_row *held, float pivot, tkj_stream_share
     tkj_u32 positions = (tkj_u32)(held->end - held->begin);
     tkj_histogram_clear(&listing->held.histogram);
     list_share(held, pivot, listing);
-    *count = listing->count;
+    *count = listing->counts[1];
 #if TKJ_CLUSTERS
     if (cluster_rank() != 0) {
         if (tkj_thread() == 0)
@@ -214,7 +111,7 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
                             bool *started, tkj_stream_shared *shared)
 {
     tkj_listing *listing = &shared->listing;
-    float sample[TKJ_GROUP];
+    float sample[TKJ_SAMPLED];
     tkj_load_sample(held, 0, 1, sample);
 #if TKJ_CLUSTERS
     if (!*started)
@@ -224,14 +121,14 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
     tkj_list list;
     tkj_u32 count = 0;
     if (tkj_thread() == 0)
-        listing->count = 0;
+        listing->counts[1] = 0;
     tkj_listed_clear(&listing->listed);
     if (!TKJ_CLUSTERS) /* a row at a time is mostly nearby */
         prefetch_round(held, 0);
-    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
+    tkj_histogram_clear(&listing->held.histogram);
     tkj_pivot pivot;
-    if (!tkj_find_pivot(held, sample, &ranks, &pivot, &listing->held.histogram))
-        pivot = tkj_find_pivot_in_range(held, &ranks, &listing->held);
+    if (!tkj_find_pivot(held, sample, &pivot, &listing->held.histogram))
+        pivot = tkj_find_pivot_in_range(held, &listing->held);
 #if TKJ_CLUSTERS
     gather_await();
 #endif
@@ -251,7 +148,7 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
         return true;
     }
     const tkj_value_map map = tkj_value_map_of(pivot.high, pivot.low);
-    tkj_select_listed(&list, &map, &listing->held.histogram, &listing->listed);
+    tkj_select_listed(&list, &map, TKJ_TOPK, &listing->held.histogram, &listing->listed);
     return false;
 }
 

@@ -132,7 +132,8 @@ TKJ_DEVICE void tkj_window_length(const tkj_select_params *p, tkj_i64 row, tkj_i
 {
     tkj_i64 limit = p->width - window->start;
     if (p->simple_stride) {
-        window->length = tkj_clamp(given, 0, limit);
+        tkj_i32 most = limit < 0x7fffffff ? (tkj_i32)limit : 0x7fffffff; /* known early */
+        window->length = given < 0 ? 0 : given < most ? given : most;
         tkj_check_row(p, given != window->length, TKJ_CHECK_LENGTHS);
     } else if (p->lengths) {
         window->length = tkj_length_of(p, row, given, limit);

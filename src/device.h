@@ -3,8 +3,8 @@
 #ifndef TKJ_DEVICE_H
 #define TKJ_DEVICE_H
 
-/* Blocks of a cluster that every GPU with clusters can launch, if nothing else is in the way. */
-#define TKJ_CLUSTER_PORTABLE 8
+/* The most blocks of a cluster. More than 8 are not portable: the driver says whether it has room. */
+#define TKJ_CLUSTER_MAX 16
 
 /** One device. */
 typedef struct tkj_device_facts {

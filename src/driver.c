@@ -210,7 +210,7 @@ static topk_jit_status read_facts(const struct tkj_driver *cuda, int ordinal, tk
             return tkj_driver_call_failed(cuda, TOPK_JIT_DRIVER_FAILED, result,
                                           "cuDeviceGetAttribute");
     }
-    out->cluster_max = clusters ? TKJ_CLUSTER_PORTABLE : 0;
+    out->cluster_max = clusters ? TKJ_CLUSTER_MAX : 0;
     return TOPK_JIT_OK;
 }
 

@@ -208,6 +208,22 @@ static topk_jit_status count_clusters(const struct tkj_driver *cuda, const tkj_l
                                   "cuOccupancyMaxActiveClusters");
 }
 
+/** Allows clusters of more than 8 blocks on the current context's device. A driver that does not
+ *  support them has no room for them either: count_clusters says so. */
+static topk_jit_status allow_large_clusters(const struct tkj_driver *cuda, CUkernel kernel)
+{
+    CUdevice device;
+    CUresult result = cuda->cuCtxGetDevice_(&device);
+    if (result != CUDA_SUCCESS)
+        return tkj_driver_call_failed(cuda, TOPK_JIT_DRIVER_FAILED, result, "cuCtxGetDevice");
+    result = cuda->cuKernelSetAttribute_(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1,
+                                         kernel, device);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_SUPPORTED)
+        return tkj_driver_call_failed(cuda, TOPK_JIT_DRIVER_FAILED, result,
+                                      "cuKernelSetAttribute of large clusters");
+    return TOPK_JIT_OK;
+}
+
 topk_jit_status tkj_driver_cluster_max(const tkj_launch *launch, int most, CUstream stream,
                                        int *out)
 {
@@ -219,7 +235,8 @@ topk_jit_status tkj_driver_cluster_max(const tkj_launch *launch, int most, CUstr
     status = tkj_driver_push_context(cuda, stream);
     if (status == TOPK_JIT_OK) {
         int clusters = 0;
-        for (*out = most; *out > 1; *out /= 2) {
+        status = allow_large_clusters(cuda, launch->kernel);
+        for (*out = most; status == TOPK_JIT_OK && *out > 1; *out /= 2) {
             status = count_clusters(cuda, launch, *out, &clusters);
             if (status != TOPK_JIT_OK || clusters > 0)
                 break;

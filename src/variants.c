@@ -55,7 +55,7 @@ static uint32_t scan_bytes(const topk_jit_spec *spec, uint32_t threads)
 /** The 2048 bins of a histogram and of the search in it (tkj_histogram). */
 static uint32_t histogram_bytes(const topk_jit_spec *spec, uint32_t threads)
 {
-    return 2048u * 4u + scan_bytes(spec, threads) + 32u;
+    return 2052u * 4u + scan_bytes(spec, threads) + 32u;
 }
 
 static tkj_variant general_variant(const topk_jit_spec *spec)
@@ -133,20 +133,53 @@ static uint32_t listed_bytes(const topk_jit_spec *spec, uint32_t threads)
            4u * (uint32_t)spec->topk + 32u;
 }
 
+/** Shared memory of the lists of select_stream.cu and select_cluster.cu. */
+static uint32_t stream_bytes(const topk_jit_spec *spec, const registers_shape *shape)
+{
+    uint32_t counts = 2u * 4u * (shape->threads / 32u) + 48u;
+    return held_bytes(spec, shape) + STREAM_LIST * 8u + listed_bytes(spec, shape->threads) + counts;
+}
+
 /** select_stream.cu: four groups of 16 bytes a thread, so that 8192 scores are held. */
-static tkj_variant stream_variant(const topk_jit_spec *spec, const char *name, bool clusters)
+static tkj_variant stream_variant(const topk_jit_spec *spec)
 {
     bool wide = spec->dtype == TOPK_JIT_FLOAT32;
-    const registers_shape shape = {name, wide ? 512 : 256, wide ? 16 : 32, 2};
+    const registers_shape shape = {"stream", wide ? 512 : 256, wide ? 16 : 32, 2};
     tkj_variant variant = registers_variant(spec, &shape);
-    uint32_t counts = 2u * 4u * (shape.threads / 32u) + 48u;
     variant.template_name = "select_stream.cu";
-    variant.shared_bytes = LARGER(held_bytes(spec, &shape) + STREAM_LIST * 8u +
-                                      listed_bytes(spec, shape.threads) + counts,
-                                  sort_bytes(spec));
-    variant.clusters = clusters;
-    variant.shared_bytes += clusters ? 64 : 0; /* tkj_gather */
-    variant.capacity = INT32_MAX - 16384;      /* columns and rounds are counted in 32 bits */
+    variant.shared_bytes = LARGER(stream_bytes(spec, &shape), sort_bytes(spec));
+    variant.capacity = INT32_MAX - 16384; /* columns and rounds are counted in 32 bits */
+    return variant;
+}
+
+/** Shapes of select_cluster.cu, in groups of 16 bytes a thread. */
+typedef struct cluster_shape {
+    const char *name;
+    uint32_t groups;
+} cluster_shape;
+
+static const cluster_shape cluster_shapes[] = {
+    {"cluster_2", 2},
+    {"cluster_4", 4},
+};
+
+/** True if rows that a block does not hold have more than k scores. */
+static bool has_long_rows(const topk_jit_spec *spec, const cluster_shape *cluster)
+{
+    int64_t group = 16 / (int64_t)tkj_dtype_size(spec->dtype);
+    return spec->topk < (512 * (int64_t)cluster->groups - 1) * group;
+}
+
+static tkj_variant cluster_variant(const topk_jit_spec *spec, const cluster_shape *cluster)
+{
+    const registers_shape shape = {
+        cluster->name, 512, cluster->groups * 16u / (uint32_t)tkj_dtype_size(spec->dtype), 1};
+    tkj_variant variant = registers_variant(spec, &shape);
+    variant.template_name = "select_cluster.cu";
+    variant.shared_bytes =
+        LARGER(stream_bytes(spec, &shape), sort_bytes(spec)) + 192; /* tkj_gather */
+    variant.capacity = INT32_MAX - TKJ_CLUSTER_MAX * 2 * 16384;
+    variant.clusters = true;
     return variant;
 }
 
@@ -161,9 +194,10 @@ size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
         if (registers_shapes[i].blocks_per_sm > 1 || !is_heavy(spec))
             out[count++] = registers_variant(spec, &registers_shapes[i]);
     if (spec->topk <= STREAM_TOPK_MAX && architecture >= 80) { /* 7.5 has 64 KiB a block */
-        out[count++] = stream_variant(spec, "stream", false);
-        if (architecture >= 90)
-            out[count++] = stream_variant(spec, "cluster", true);
+        out[count++] = stream_variant(spec);
+        for (size_t i = 0; i < sizeof cluster_shapes / sizeof cluster_shapes[0]; i++)
+            if (architecture >= 90 && has_long_rows(spec, &cluster_shapes[i]))
+                out[count++] = cluster_variant(spec, &cluster_shapes[i]);
     }
     return count;
 }
@@ -175,13 +209,18 @@ static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
     return shape->width + (shape->aligned ? 0 : group - 1);
 }
 
-/* Scores that one block of a cluster should have, at least: what its registers hold. */
-#define CLUSTER_SHARE 8192
+/** Scores that a block holds in registers. */
+static int64_t share_of(const tkj_variant *variant)
+{
+    return (int64_t)variant->threads * variant->items;
+}
 
-/* Clusters of so many blocks, as long as they leave half of the SMs free, are better than a block
-   of 1024 threads a row, but not than a smaller one. */
-#define CLUSTER_LARGE 4
-#define CLUSTER_LARGE_RANK (512 * 32 + 1)
+/** True if a cluster of so many blocks for each row is at work at once. Clusters of more than two
+ * leave SMs of a group over, so that all SMs are never filled by them. */
+static bool all_at_once(int64_t rows, int64_t size, int64_t sms)
+{
+    return rows <= (size == 2 ? sms : sms * 3 / 4) / size;
+}
 
 uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *shape,
                               const tkj_device_facts *facts)
@@ -191,26 +230,29 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
         shape->max_sms > 0 && shape->max_sms < facts->sm_count ? shape->max_sms : facts->sm_count;
     if (!variant->clusters)
         return 1;
-    /* No more blocks than SMs: twice as many, which share them, were slower. */
-    while ((int)size * 2 <= facts->cluster_max && shape->rows <= sms / (2 * (int64_t)size) &&
-           shape->width >= 2 * (int64_t)size * CLUSTER_SHARE)
+    while ((int)size * 2 <= facts->cluster_max && all_at_once(shape->rows, size * 2, sms) &&
+           shape->width > (int64_t)size * share_of(variant))
         size *= 2;
     return size;
 }
+
+/* Rows that a block of 512 threads holds are not for clusters, but longer ones are. */
+#define CLUSTER_RANK (512 * 32 + 1)
 
 /** Where a variant comes among those that take the call's rows: the lowest is chosen. */
 static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shape,
                           const tkj_device_facts *facts)
 {
-    uint32_t cluster = tkj_variants_cluster(variant, shape, facts);
+    uint32_t size = tkj_variants_cluster(variant, shape, facts);
     if (variant->capacity == 0) /* anything, but slowly */
         return INT64_MAX;
     if (!variant->clusters)
         return variant->capacity;
-    if (cluster == 1) /* the same as without clusters, but slower */
+    if (size == 1) /* the same as without clusters, but slower */
         return INT64_MAX - 1;
-    bool is_large = cluster >= CLUSTER_LARGE && shape->rows * cluster * 2 <= facts->sm_count;
-    return is_large ? CLUSTER_LARGE_RANK : variant->capacity - 1;
+    /* The smallest share that makes one round, or else the largest. */
+    bool one_round = shape->width <= size * share_of(variant);
+    return one_round ? CLUSTER_RANK + share_of(variant) : 2 * CLUSTER_RANK - share_of(variant);
 }
 
 size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,

@@ -160,6 +160,16 @@ TKJ_SIMT_PASS void tkj_prefetch_parameter(const void *)
 {
 }
 
+TKJ_SIMT_PASS const void *tkj_opaque(const void *address)
+{
+    return address;
+}
+
+TKJ_SIMT_PASS tkj_u32 tkj_upper_product(tkj_u32 a, tkj_u32 b)
+{
+    return (tkj_u32)((tkj_u64)a * b >> 32);
+}
+
 TKJ_SIMT_PASS float tkj_reciprocal(float x)
 {
     return 1.0f / x;
@@ -222,6 +232,12 @@ TKJ_SIMT_PASS tkj_u32 tkj_shuffle_up(tkj_u32 value, tkj_u32 distance, TKJ_SIMT_S
     return (tkj_u32)tkj_simt_warp(TKJ_SIMT_SHUFFLE_UP, value, distance, TKJ_SIMT_HERE);
 }
 
+TKJ_SIMT_PASS tkj_u32 tkj_add_from_below(tkj_u32 value, tkj_u32 distance, TKJ_SIMT_SITE)
+{
+    tkj_u32 below = (tkj_u32)tkj_simt_warp(TKJ_SIMT_SHUFFLE_UP, value, distance, TKJ_SIMT_HERE);
+    return tkj_lane() >= distance ? value + below : value;
+}
+
 TKJ_SIMT_PASS tkj_u32 tkj_shuffle_down(tkj_u32 value, tkj_u32 distance, TKJ_SIMT_SITE)
 {
     return (tkj_u32)tkj_simt_warp(TKJ_SIMT_SHUFFLE_DOWN, value, distance, TKJ_SIMT_HERE);
@@ -265,6 +281,29 @@ TKJ_SIMT_PASS void tkj_atomic_add(tkj_u32 *address, tkj_u32 value, TKJ_SIMT_SITE
 TKJ_SIMT_PASS void tkj_atomic_count(tkj_u32 *counters, tkj_u32 first, tkj_u32 index, TKJ_SIMT_SITE)
 {
     tkj_simt_atomic(TKJ_SIMT_ATOMIC_ADD, counters + (index - first), 1, TKJ_SIMT_HERE);
+}
+
+typedef unsigned char *tkj_cursor;
+
+TKJ_SIMT_PASS tkj_cursor tkj_cursor_at(void *shared)
+{
+    return (tkj_cursor)shared;
+}
+
+TKJ_SIMT_PASS tkj_cursor tkj_append(tkj_cursor cursor, tkj_u32 value, tkj_u32 mask, tkj_u32 e)
+{
+    if ((mask >> e & 1) == 0)
+        return cursor;
+    *(tkj_u32 *)cursor = value;
+    return cursor + sizeof value;
+}
+
+TKJ_SIMT_PASS tkj_cursor tkj_append(tkj_cursor cursor, tkj_pair value, tkj_u32 mask, tkj_u32 e)
+{
+    if ((mask >> e & 1) == 0)
+        return cursor;
+    *(tkj_pair *)cursor = value;
+    return cursor + sizeof value;
 }
 
 TKJ_SIMT_PASS tkj_u32 tkj_atomic_fetch_add(tkj_u32 *address, tkj_u32 value, TKJ_SIMT_SITE)

@@ -104,7 +104,8 @@ bool tkj_simt_serves(const tkj_simt_listed *listed, tkj_call *call)
 /** Any number of blocks a row is right, so the seed decides. */
 static uint32_t cluster_of(const tkj_variant *variant, const tkj_call_shape *shape, uint64_t seed)
 {
-    uint32_t size = variant->clusters ? 1U << seed % 4 : 1;
+    static const uint32_t sizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 16}; /* the largest takes longest */
+    uint32_t size = variant->clusters ? sizes[seed % (sizeof sizes / sizeof sizes[0])] : 1;
     while (shape->max_sms > 0 && size > (uint32_t)shape->max_sms)
         size /= 2;
     return size;

@@ -14,7 +14,7 @@ MACRO = re.compile(r"^#define (TKJ_\w+)", re.M)
 TYPE = re.compile(r"^typedef .*?\b(tkj_\w+)\b", re.M)
 
 # what the real one needs for itself
-OWN = {"tkj_shared_address", "tkj_remote_address"}
+OWN = {"tkj_shared_address", "tkj_remote_address", "tkj_cursor_after"}
 
 
 def names_of(path):

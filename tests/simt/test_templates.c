@@ -114,7 +114,8 @@ static void fill_regions(float *row, const wanted *w)
     for (int64_t i = 0; i < w->width; i++) {
         int64_t block = i / WARP_SHARE % w->blocks;
         if (row[i] <= -20000.0F && passed[block] < w->regions[block]) {
-            row[i] = w->same ? 10000.0F : 10000.0F + (float)(i * 37 % 9973);
+            /* Far above the pivots, or in the bin of the lower one. */
+            row[i] = w->same ? 10000.0F : 1.0F + (float)(i * 37 % 9973) * 1e-6F;
             passed[block]++;
         }
     }

@@ -101,7 +101,7 @@ static void control_reset(void)
     fake.version = 13000;
     fake.device_count = FAKE_CUDA_DEVICES;
     fake.params_size = 0;
-    fake.cluster_room = 8;
+    fake.cluster_room = 16;
     fake.total_calls = fake.launches = 0;
     fake.context_count = fake.stream_count = 0;
     fake.failed = NULL;

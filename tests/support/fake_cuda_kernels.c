@@ -121,10 +121,14 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value,
     struct fake_kernel *own = (struct fake_kernel *)kernel;
     if (result == CUDA_SUCCESS && !own->library->live)
         result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS && (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
-                                   value > fake_devices[device].shared))
+    const bool large = attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+    if (result == CUDA_SUCCESS && !large &&
+        (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
+         value > fake_devices[device].shared))
         result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS && large)
+        own->large_clusters = value == 1;
+    else if (result == CUDA_SUCCESS)
         own->shared[device] = value;
     return fake_end(result);
 }
@@ -235,6 +239,8 @@ CUresult CUDAAPI cuOccupancyMaxActiveClusters(int *clusters, CUfunction function
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result == CUDA_SUCCESS && !fake_devices[context->ordinal].clusters)
         result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS && config->gridDimX > 8 && !kernel->large_clusters)
+        result = CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (result == CUDA_SUCCESS)
         *clusters = config->gridDimX <= (unsigned)fake.cluster_room ? 1 : 0;
     return fake_end(result);

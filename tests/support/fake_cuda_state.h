@@ -32,6 +32,7 @@ struct fake_kernel {
     struct fake_library *library;
     char name[128];
     int shared[FAKE_CUDA_DEVICES]; /* largest dynamic shared memory allowed; 0 = never set */
+    bool large_clusters;           /* more than 8 blocks of a cluster are allowed */
     unsigned long long loaded;     /* contexts that cuKernelGetFunction loaded it into */
 };
 

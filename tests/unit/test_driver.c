@@ -219,7 +219,7 @@ static void facts_are_those_of_the_device_asked(void **state)
     assert_int_equal(second.compute_major, expected[1].compute_major);
     assert_int_equal(second.sm_count, expected[1].sm_count);
     assert_int_equal(second.shared_per_block, expected[1].shared_per_block);
-    assert_int_equal(second.cluster_max, TKJ_CLUSTER_PORTABLE);
+    assert_int_equal(second.cluster_max, TKJ_CLUSTER_MAX);
     assert_thread_is_as_before(NULL);
 }
 

@@ -292,7 +292,7 @@ static int cluster_max(const tkj_kernel *kernel, CUstream stream)
 {
     const tkj_launch launch = {.kernel = kernel->kernel, .threads = 512, .shared_bytes = 1000};
     int most = -1;
-    assert_int_equal(tkj_driver_cluster_max(&launch, 8, stream, &most), TOPK_JIT_OK);
+    assert_int_equal(tkj_driver_cluster_max(&launch, 16, stream, &most), TOPK_JIT_OK);
     return most;
 }
 
@@ -300,10 +300,11 @@ static void clusters_are_as_large_as_there_is_room_for(void **state)
 {
     (void)state;
     tkj_kernel kernel = load(1, 0);
-    assert_int_equal(cluster_max(&kernel, streams[1]), 8);
-    for (int room = 0; room <= 9; room++) {
+    assert_int_equal(cluster_max(&kernel, streams[1]), 16);
+    for (int room = 0; room <= 17; room++) {
         fake->set_cluster_room(room);
-        assert_int_equal(cluster_max(&kernel, streams[1]), room >= 8   ? 8
+        assert_int_equal(cluster_max(&kernel, streams[1]), room >= 16  ? 16
+                                                           : room >= 8 ? 8
                                                            : room >= 4 ? 4
                                                            : room >= 2 ? 2
                                                                        : 1);
@@ -317,7 +318,18 @@ static void a_size_that_the_driver_does_not_know_is_not_used(void **state)
     enum { INVALID_CLUSTER_SIZE = 912 };
     tkj_kernel kernel = load(1, 0);
     fake->inject("cuOccupancyMaxActiveClusters", INVALID_CLUSTER_SIZE, 1);
-    assert_int_equal(cluster_max(&kernel, streams[1]), 4);
+    assert_int_equal(cluster_max(&kernel, streams[1]), 8);
+    tkj_driver_unload(&kernel);
+}
+
+static void large_clusters_are_used_only_where_the_driver_allows_them(void **state)
+{
+    (void)state;
+    enum { NOT_SUPPORTED = 801 };
+    tkj_kernel kernel = load(1, 0);
+    fake->inject("cuKernelSetAttribute", NOT_SUPPORTED, 1);
+    assert_int_equal(cluster_max(&kernel, streams[1]), 8);
+    assert_int_equal(cluster_max(&kernel, streams[1]), 16);
     tkj_driver_unload(&kernel);
 }
 
@@ -465,6 +477,7 @@ int main(void)
         TEST(launch_passes_shape_and_parameters),
         TEST(clusters_are_as_large_as_there_is_room_for),
         TEST(a_size_that_the_driver_does_not_know_is_not_used),
+        TEST(large_clusters_are_used_only_where_the_driver_allows_them),
         TEST(launch_names_its_cluster),
         TEST(kernel_loads_into_a_further_context),
         TEST(launch_overlaps_its_predecessor_only_when_asked),

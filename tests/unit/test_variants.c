@@ -166,7 +166,7 @@ static tkj_device_facts facts_of(size_t i)
         .sm_count = sms[i % COUNT(sms)],
         .shared_per_block = shared[i % COUNT(shared)],
         .l2_bytes = l2[i % COUNT(l2)],
-        .cluster_max = i % 2 == 0 ? TKJ_CLUSTER_PORTABLE : 0,
+        .cluster_max = i % 2 == 0 ? TKJ_CLUSTER_MAX : 0,
     };
 }
 
@@ -269,11 +269,9 @@ static void known_gpus_get_the_variants_that_suit_them(void **state)
         {1, 8192, "registers_256x32/1", "registers_256x32/1", "registers_256x32/1"},
         {1024, 8192, "registers_256x32/1", "registers_256x32/1", "registers_256x32/1"},
         {4096, 16384, "registers_512x32/1", "registers_512x32/1", "registers_512x32/1"},
-        {1, 32768, "registers_1024x32/1", "registers_1024x32/1", "cluster/4"},
-        {8, 16385, "registers_1024x32/1", "registers_1024x32/1", "registers_1024x32/1"},
-        {40, 32768, "registers_1024x32/1", "registers_1024x32/1", "registers_1024x32/1"},
+        {1, 32768, "registers_1024x32/1", "registers_1024x32/1", "cluster_2/8"},
+        {4, 16385, "registers_1024x32/1", "registers_1024x32/1", "cluster_2/8"},
         {512, 32768, "general/1", "stream/1", "stream/1"},
-        {1, 131072, "general/1", "stream/1", "cluster/8"},
         {512, 131072, "general/1", "stream/1", "stream/1"},
     };
     for (size_t d = 0; d < tkj_known_device_count; d++)
@@ -292,13 +290,24 @@ static void a_row_gets_as_many_blocks_as_the_gpu_has_room_for(void **state)
     (void)state;
     static const struct {
         const char *device;
-        const char *choice; /* of 32 rows of 65536 */
-    } cases[] = {{"H100-PCIe", "cluster/2"}, {"H100-SXM", "cluster/4"}, {"H200", "cluster/4"},
-                 {"B200", "cluster/4"},      {"RTX-5090", "cluster/4"}, {"GB10", "stream/1"}};
+        const char *of_one, *of_16, *of_40; /* rows of 131072, 65536, 32768 */
+    } cases[] = {
+        {"H100-PCIe", "cluster_4/16", "cluster_4/4", "cluster_4/2"},
+        {"H100-SXM", "cluster_4/16", "cluster_4/4", "cluster_4/2"},
+        {"H200", "cluster_4/16", "cluster_4/4", "cluster_4/2"},
+        {"B200", "cluster_4/16", "cluster_4/4", "cluster_4/2"},
+        {"RTX-5090", "cluster_4/8", "cluster_4/4", "cluster_4/2"},
+        {"GB10", "cluster_4/8", "cluster_4/2", "registers_1024x32/1"},
+    };
     for (size_t i = 0; i < COUNT(cases); i++) {
+        const tkj_device_facts *facts = &tkj_known_device(cases[i].device)->facts;
         char text[32];
-        describe_choice(&tkj_known_device(cases[i].device)->facts, 32, 65536, text);
-        assert_string_equal(text, cases[i].choice);
+        describe_choice(facts, 1, 131072, text);
+        assert_string_equal(text, cases[i].of_one);
+        describe_choice(facts, 16, 65536, text);
+        assert_string_equal(text, cases[i].of_16);
+        describe_choice(facts, 40, 32768, text);
+        assert_string_equal(text, cases[i].of_40);
     }
 }
 
@@ -339,17 +348,18 @@ static void grid_is_within_the_rows_the_bound_and_the_hardware(void **state)
 static void cluster_is_a_power_of_two_that_fits_the_sms_and_the_row(void **state)
 {
     (void)state;
-    const tkj_device_facts h200 = {.compute_major = 9, .sm_count = 132, .cluster_max = 8};
+    const tkj_device_facts h200 = {.compute_major = 9, .sm_count = 132, .cluster_max = 16};
     const tkj_device_facts a100 = {.compute_major = 8, .sm_count = 108};
-    const tkj_variant stream = {.name = "stream", .clusters = true};
+    const tkj_variant stream = {.clusters = true, .threads = 512, .items = 16};
     const tkj_variant general = {.name = "general"};
     for (int64_t rows = 1; rows < 300; rows++)
         for (int64_t width = 1; width < 400000; width = width * 3 + 1) {
             const tkj_call_shape shape = {.rows = rows, .width = width};
             const tkj_call_shape bounded = {.rows = rows, .width = width, .max_sms = 5};
             uint32_t size = tkj_variants_cluster(&stream, &shape, &h200);
-            assert_true(size >= 1 && size <= 8 && (size & (size - 1)) == 0);
+            assert_true(size >= 1 && size <= 16 && (size & (size - 1)) == 0);
             assert_true(size == 1 || rows * size <= h200.sm_count);
+            assert_true(size == 1 || width > size / 2 * 8192); /* each block has something */
             assert_int_equal(tkj_variants_grid(&shape, size), rows * size);
             uint32_t small = tkj_variants_cluster(&stream, &bounded, &h200);
             assert_true(small <= 4 && tkj_variants_grid(&bounded, small) <= 5);
@@ -358,6 +368,8 @@ static void cluster_is_a_power_of_two_that_fits_the_sms_and_the_row(void **state
         }
     const tkj_call_shape decode = {.rows = 8, .width = 131072};
     assert_int_equal(tkj_variants_cluster(&stream, &decode, &h200), 8);
+    const tkj_call_shape single = {.rows = 1, .width = 131072};
+    assert_int_equal(tkj_variants_cluster(&stream, &single, &h200), 16);
 }
 
 int main(void)

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file long_row.cuh
+ * @brief What select_stream.cu and select_cluster.cu share: rows longer than a block holds, read in
+ * rounds; the memory of their lists, and the way out where a sample misled.
+ */
+#ifndef TKJ_LONG_ROW_CUH
+#define TKJ_LONG_ROW_CUH
+
+#include "gather.cuh"
+#include "listed_row.cuh"
+#include "radix.cuh"
+#include "sampled_pivot.cuh"
+#include "write_selected.cuh"
+
+TKJ_STATIC_ASSERT(TKJ_TOPK <= TKJ_LIST * 2 / 3, "enough more than k scores may pass");
+TKJ_STATIC_ASSERT(TKJ_TOPK < TKJ_CAPACITY - TKJ_GROUP, "long windows have more than k scores");
+
+/** Scores above a plateau, and on it. */
+typedef struct tkj_plateau_counts {
+    tkj_u32 above;
+    tkj_u32 equal;
+} tkj_plateau_counts;
+
+/** What passed; on a plateau, positions alone. */
+typedef union tkj_passed {
+    tkj_quad aligned;
+    tkj_survivor survivors[TKJ_LIST];
+    struct {
+        tkj_u32 above[TKJ_LIST];
+        tkj_u32 equal[TKJ_TOPK];
+    } positions;
+} tkj_passed;
+
+/** Shared memory of the steps before the output is written. */
+typedef struct tkj_listing {
+    tkj_held_shared held;
+    tkj_passed passed;
+    tkj_listed_shared listed;
+    tkj_u32 counts[2];                 /* positions that this block listed as certain; survivors */
+    tkj_u32 warp_counts[2][TKJ_WARPS]; /* of one turn, on a plateau; turns alternate */
+    tkj_plateau_counts plateau;        /* of this block */
+} tkj_listing;
+
+/** Shared memory: one phase at a time. */
+typedef struct tkj_stream_shared {
+    union {
+        tkj_listing listing;
+        tkj_sort_shared sort; /* once the selected positions are in the output slots */
+    };
+#if TKJ_CLUSTERS
+    tkj_gather gather;
+#endif
+} tkj_stream_shared;
+
+/** The row as it is in round r of this block. */
+TKJ_DEVICE tkj_held_row round_of(const tkj_held_row *held, tkj_u32 round)
+{
+    tkj_held_row moved = *held;
+    moved.blocks = (tkj_i32)cluster_size();
+    moved.first += (tkj_i32)(round * cluster_size()) * TKJ_CAPACITY +
+                   (tkj_i32)cluster_rank() * TKJ_WARP * TKJ_GROUP;
+    return moved;
+}
+
+/** True if no block holds the window; then it has more than k scores. */
+TKJ_DEVICE bool is_long(const tkj_held_row *held)
+{
+    return held->end - held->first > TKJ_CAPACITY;
+}
+
+/** Rounds of each block. */
+TKJ_DEVICE tkj_u32 rounds_of(const tkj_held_row *held)
+{
+    return ((tkj_u32)(held->end - held->first - 1) >> cluster_shift()) / TKJ_CAPACITY + 1;
+}
+
+/** Bits of this thread's scores that are below a pivot; others are undefined. */
+TKJ_DEVICE tkj_u32 scores_below(float pivot, const tkj_quad quads[TKJ_GROUPS])
+{
+    tkj_u32 below = 0;
+    TKJ_UNROLL
+    for (tkj_i32 e = TKJ_ITEMS - 1; e >= 0; e--) {
+        float x = score_of(quads, (tkj_u32)e);
+#if TKJ_NAN_LAST
+        x = x != x ? -TKJ_FLOAT_INFINITY : x; /* compilers fold fmaxf */
+#endif
+        below = tkj_push_sign(below, tkj_sign_if_below(x, pivot));
+    }
+    return below;
+}
+
+/** Stores this thread's scores that passed, from a slot on. */
+TKJ_DEVICE void append_survivors(const tkj_held_row *held, tkj_u32 passed,
+                                 const tkj_quad quads[TKJ_GROUPS], tkj_survivor *slot)
+{
+    tkj_cursor cursor = tkj_cursor_at(slot);
+    TKJ_UNROLL
+    for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
+        const tkj_survivor survivor = {
+            {tkj_bits_from_float(score_of(quads, e)), position_of(held, e)}};
+        cursor = tkj_append(cursor, survivor, passed, e);
+    }
+}
+
+/** The way out where the sample misled: exact on any data. */
+TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_stream_shared *shared)
+{
+    const tkj_window window = shared->listing.held.window;
+    tkj_histogram *histogram = &shared->listing.held.histogram;
+    tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window.start,
+                             1};
+    tkj_slots slots = {(tkj_index *)p->indices + row * p->indices_stride, 1};
+    tkj_threshold threshold = tkj_find_threshold(&elements, window.length, TKJ_TOPK, histogram);
+    tkj_collect(&elements, window.length, &threshold, TKJ_TOPK, &slots, &histogram->scan);
+    tkj_block_barrier();
+    tkj_write_slots(p, row, &window, TKJ_TOPK, &shared->sort);
+}
+
+#endif /* TKJ_LONG_ROW_CUH */
