@@ -58,7 +58,6 @@ typedef struct tkj_gather {
 /** How far the blocks of a row are: the same in all their threads. */
 typedef struct tkj_gathering {
     bool started;   /* the cluster barrier has been arrived at */
-    bool listed;    /* a list of this block may still be under way */
     tkj_u32 parity; /* of the mbarriers' phase */
 } tkj_gathering;
 
@@ -136,27 +135,37 @@ TKJ_DEVICE void send_list(tkj_survivor *survivors, tkj_u32 count, tkj_gather *ga
 typedef struct tkj_share {
     tkj_u32 slot;    /* of this block's first certain score */
     tkj_u32 certain; /* certain scores of the row */
-    bool exact;      /* they are at most k, with the survivors at least k, and all are listed */
+    tkj_u32 ahead;   /* survivors that the blocks before this one listed */
+    bool exact;      /* the certain ones are at most k, with what is listed at least k */
 } tkj_share;
 
+/** Survivors that a block surely listed one after the other: if they do not fit, where its last
+ * thread that listed all of its own may have left a gap. */
+TKJ_DEVICE tkj_u32 listed_of(tkj_u32 count)
+{
+    return count <= region_size() ? count : region_size() - TKJ_ITEMS;
+}
+
 /** Waits for the counts: all threads of each block. In the first one the lists are expected then.
- */
-TKJ_DEVICE tkj_share receive_counts(const tkj_gathering *gathering, tkj_gather *gather)
+ * `tied`: survivors are equal, and it does not matter which of them are listed. */
+TKJ_DEVICE tkj_share receive_counts(const tkj_gathering *gathering, bool tied, tkj_gather *gather)
 {
     tkj_mbarrier_wait(&gather->counts_arrived, gathering->parity);
     tkj_u64 both = tkj_lane() < cluster_size() ? gather->counts[tkj_lane() % TKJ_CLUSTER_MAX] : 0;
     tkj_u32 certain = (tkj_u32)both;
     tkj_u32 survivors = (tkj_u32)(both >> 32);
     if (cluster_rank() == 0 && tkj_warp() == 0) {
-        tkj_u32 bytes = tkj_warp_sum(tkj_lane() > 0 ? bytes_of(survivors) : 0);
+        tkj_u32 bytes = tkj_warp_sum(tkj_lane() > 0 && !tied ? bytes_of(survivors) : 0);
         if (tkj_lane() == 0)
             tkj_mbarrier_arrive_expect(&gather->lists_arrived, bytes);
     }
     tkj_share share;
     share.slot = tkj_warp_sum(tkj_lane() < cluster_rank() ? certain : 0);
     share.certain = tkj_warp_sum(certain);
-    share.exact = tkj_warp_max(survivors) <= region_size() && share.certain <= TKJ_TOPK &&
-                  share.certain + tkj_warp_sum(survivors) >= TKJ_TOPK;
+    tkj_u32 listed = listed_of(survivors);
+    share.ahead = tkj_warp_sum(tkj_lane() < cluster_rank() ? listed : 0);
+    share.exact = (tied || tkj_warp_max(survivors) <= region_size()) && share.certain <= TKJ_TOPK &&
+                  share.certain + tkj_warp_sum(listed) >= TKJ_TOPK;
     return share;
 }
 

@@ -26,6 +26,7 @@
 
 /** Where to cut a row. */
 typedef struct tkj_pivot {
+    bool tied;       /* what is between low and high is equal */
     float low;       /* scores from here on pass */
     float high;      /* few of the k largest are above, more than none */
     bool on_plateau; /* too many would pass: */
@@ -199,6 +200,7 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, tkj_held_
     tkj_count_parts(held, parts, &map, &shared->histogram);
     tkj_find_ranks(&ranks, &map, &shared->histogram);
     tkj_pivot pivot;
+    pivot.tied = false;
     float width = (top - bottom) / (float)(TKJ_BINS - 1);
     /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
     float low = top - ((float)found->bin + 0.51f) * width;
@@ -210,14 +212,10 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, tkj_held_
     return pivot;
 }
 
-/** The pivots of a row by magnitude. `x`: part 0 of 1 of its sample; the histogram is clear. The
- * same in every block that has the same row. @return false if too much would pass: see
- * tkj_find_pivot_in_range */
-TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, const float x[TKJ_SAMPLED],
-                               tkj_pivot *pivot, tkj_histogram *histogram)
+/** The pivots of a row by magnitude. Part 0 of 1 of its sample is counted. The same in every block
+ * that has the same row. @return false if too much would pass: see tkj_find_pivot_in_range */
+TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, tkj_pivot *pivot, tkj_histogram *histogram)
 {
-    tkj_block_barrier();
-    tkj_count_sample(x, 0, histogram);
     const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
     if (ranks.size != TKJ_SAMPLE) {
         tkj_block_barrier();
@@ -231,7 +229,59 @@ TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, const float x[TKJ_SAMPL
     pivot->low = low == 0.0f ? -0.0f : low; /* both zeros are to pass */
     pivot->high = tkj_half_bin_edge(histogram->high_bin - 1);
     pivot->on_plateau = false;
+    pivot->tied = false;
     return true;
+}
+
+/** True if a sampled score is in the bin that was found, by magnitude. */
+TKJ_DEVICE bool tkj_is_in_found_bin(float x, const tkj_histogram *found)
+{
+    tkj_u32 rank = found->bin;
+    float low = rank > TKJ_HALF_RANK_LAST ? -TKJ_FLOAT_INFINITY : tkj_half_bin_edge(rank);
+    float high = tkj_half_bin_edge(rank > TKJ_HALF_RANK_LAST ? TKJ_HALF_RANK_LAST : rank - 1);
+    return (tkj_sign_if_below(x, low == 0.0f ? -0.0f : low) >> 31) == 0 &&
+           tkj_sign_if_below(x, high) >> 31 == 1;
+}
+
+/** Pivots around the lowest sampled score of the bin that tkj_find_pivot found, where too much is
+ * in it: most of what is there may be equal. `x`: part 0 of 1 of the sample. @return false if fewer
+ * than all of the k largest will hardly be at the lower pivot or above, or more above the higher
+ * one
+ */
+TKJ_DEVICE bool tkj_find_tie(const tkj_held_row *held, const float x[TKJ_SAMPLED], tkj_pivot *pivot,
+                             tkj_held_shared *shared)
+{
+    const tkj_histogram *found = &shared->histogram;
+    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
+    if (ranks.size != TKJ_SAMPLE || found->bin < TKJ_HALF_RANK_FIRST)
+        return false;
+    tkj_u32 low = 0xffffffffu;
+    TKJ_UNROLL
+    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
+        tkj_u32 key = tkj_float_key(x[i]);
+        low = tkj_is_in_found_bin(x[i], found) && key < low ? key : low;
+    }
+    if (tkj_thread() == 0)
+        shared->listed[0] = 0;
+    publish_keys(0, low, shared);
+    tkj_block_barrier();
+    tkj_u32 key = tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]);
+    tkj_u32 equal = 0;
+    TKJ_UNROLL
+    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++)
+        equal += tkj_float_key(x[i]) == key;
+    equal = tkj_warp_sum(equal);
+    if (tkj_lane() == 0)
+        tkj_atomic_add(&shared->listed[0], equal);
+    tkj_block_barrier();
+    tkj_u32 above = (tkj_u32)(found->before + found->inside) - shared->listed[0];
+    float value = tkj_float_of_key(key);
+    pivot->low = value == 0.0f ? -0.0f : value; /* both zeros are equal */
+    pivot->high = tkj_float_of_key(key + 1);
+    pivot->on_plateau = false;
+    pivot->tied = true;
+    bool nan_is_equal = TKJ_NAN_LAST && value == -TKJ_FLOAT_INFINITY; /* for the filter */
+    return 6 * above <= ranks.low + 5 * ranks.high && !nan_is_equal;
 }
 
 #endif /* TKJ_SAMPLED_PIVOT_CUH */

@@ -12,6 +12,7 @@
  * plateau of equal scores lies across the k-th place: see plateau.cuh.
  * 4. Once the blocks know each other's counts, each writes what is certain; the scores in between
  *    come to the first block (gather.cuh), which selects what is wanted of them (listed_row.cuh).
+ *    Of equal ones each block writes a part.
  *    If the counts show that the pivots misled, it takes the row digit by digit (radix.cuh):
  * slower, but rare and exact.
  *
@@ -91,6 +92,21 @@ TKJ_DEVICE void write_positions(const tkj_select_params *p, tkj_i64 row, const t
         tkj_emit(p, row, window, &elements, first + i, positions[i]);
 }
 
+/** Writes this block's part of the wanted survivors, all of which are equal. */
+TKJ_DEVICE void write_tied(const tkj_select_params *p, tkj_i64 row, const tkj_share *share,
+                           const tkj_listing *listing)
+{
+    const tkj_window window = listing->held.window;
+    tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window.start,
+                             1};
+    tkj_u32 own = listed_of(listing->counts[1]);
+    tkj_u32 wanted = TKJ_TOPK - share->certain - share->ahead;
+    TKJ_NO_UNROLL
+    for (tkj_u32 i = tkj_thread(); i < wanted && i < own; i += TKJ_THREADS)
+        tkj_emit(p, row, &window, &elements, share->certain + share->ahead + i,
+                 POSITION_OF(listing->passed.survivors[i]));
+}
+
 /** Steps 3 and 4 of a window that no block holds. `sample`: part 0 of 1; `quads`: the first round.
  * @return false if the pivots misled: nothing is written then */
 TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_held_row *held,
@@ -99,25 +115,21 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
 {
     tkj_listing *listing = &shared->listing;
     tkj_pivot pivot;
-    if (!tkj_find_pivot(held, sample, &pivot, &listing->held.histogram)) {
+    tkj_block_barrier();
+    tkj_count_sample(sample, 0, &listing->held.histogram);
+    gather_await();
+    if (!tkj_find_pivot(held, &pivot, &listing->held.histogram) &&
+        !(TKJ_CERTAIN && tkj_find_tie(held, sample, &pivot, &listing->held))) {
         pivot = tkj_find_pivot_in_range(held, &listing->held);
-        if (pivot.on_plateau) {
-            gather_await();
+        if (pivot.on_plateau)
             return select_on_plateau(p, row, held, pivot.plateau, shared);
-        }
     }
     tkj_histogram_clear(&listing->held.histogram);
-    /* The first row's lists may be filled while other blocks have yet to start. */
-    if (gathering->listed)
-        gather_await();
     list_share(held, &pivot, quads, listing);
-    if (!gathering->listed)
-        gather_await();
-    gathering->listed = true;
     send_counts(listing->counts, &shared->gather);
-    if (tkj_thread() == 0 && cluster_rank() != 0)
+    if (tkj_thread() == 0 && cluster_rank() != 0 && !pivot.tied)
         send_list(listing->passed.survivors, listing->counts[1], &shared->gather);
-    const tkj_share share = receive_counts(gathering, &shared->gather);
+    const tkj_share share = receive_counts(gathering, pivot.tied, &shared->gather);
     tkj_window window = listing->held.window;
     if (TKJ_CERTAIN && share.exact)
         write_positions(p, row, &window, share.slot, listing->listed.selected, listing->counts[0]);
@@ -125,6 +137,11 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
         receive_lists(gathering, &shared->gather);
     gathering->parity ^= 1;
     tkj_u32 wanted = TKJ_TOPK - share.certain;
+    if (TKJ_CERTAIN && pivot.tied) {
+        if (share.exact && wanted > share.ahead)
+            write_tied(p, row, &share, listing);
+        return share.exact;
+    }
     if (cluster_rank() != 0 || !share.exact || wanted == 0)
         return share.exact;
     const tkj_list list =
@@ -214,7 +231,7 @@ TKJ_DEVICE void pad_row(const tkj_select_params *p, tkj_i64 row, const tkj_gathe
 TKJ_KERNEL(tkj_select_params, p)
 {
     TKJ_SHARED(tkj_stream_shared, shared);
-    tkj_gathering gathering = {false, false, 0};
+    tkj_gathering gathering = {false, 0};
     tkj_wait_for_dependencies();
     tkj_release_dependents();
     for (tkj_i64 row = first_row();;) {
