@@ -58,6 +58,7 @@ typedef struct tkj_gather {
 /** How far the blocks of a row are: the same in all their threads. */
 typedef struct tkj_gathering {
     bool started;   /* the cluster barrier has been arrived at */
+    bool listed;    /* a list of this block may still be under way to the first one */
     tkj_u32 parity; /* of the mbarriers' phase */
 } tkj_gathering;
 

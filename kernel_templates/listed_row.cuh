@@ -27,11 +27,11 @@ typedef tkj_pair tkj_survivor;
 #define SCORE_OF(survivor) tkj_float_from_bits((survivor).words[0])
 #define POSITION_OF(survivor) ((survivor).words[1])
 
-/* The longest list, and what of it one thread has; this many are looked at before it is asked
- * whether there are more. */
+/* The longest list, and what of it one thread has; so many are looked at before it is asked whether
+ * there are more: that is how many there mostly are. */
 #define TKJ_LIST 6144
 #define TKJ_LISTED (TKJ_LIST / TKJ_THREADS)
-#define TKJ_BATCH 4
+#define TKJ_BATCH (TKJ_CLUSTERS ? 4 : 6)
 TKJ_STATIC_ASSERT(TKJ_LIST % TKJ_THREADS == 0 && TKJ_LISTED <= 32, "a word has a bit for each");
 TKJ_STATIC_ASSERT(TKJ_LISTED % TKJ_BATCH == 0, "batches are full");
 

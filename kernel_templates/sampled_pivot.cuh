@@ -26,7 +26,6 @@
 
 /** Where to cut a row. */
 typedef struct tkj_pivot {
-    bool tied;       /* what is between low and high is equal */
     float low;       /* scores from here on pass */
     float high;      /* few of the k largest are above, more than none */
     bool on_plateau; /* too many would pass: */
@@ -200,7 +199,6 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, tkj_held_
     tkj_count_parts(held, parts, &map, &shared->histogram);
     tkj_find_ranks(&ranks, &map, &shared->histogram);
     tkj_pivot pivot;
-    pivot.tied = false;
     float width = (top - bottom) / (float)(TKJ_BINS - 1);
     /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
     float low = top - ((float)found->bin + 0.51f) * width;
@@ -229,7 +227,6 @@ TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, tkj_pivot *pivot, tkj_h
     pivot->low = low == 0.0f ? -0.0f : low; /* both zeros are to pass */
     pivot->high = tkj_half_bin_edge(histogram->high_bin - 1);
     pivot->on_plateau = false;
-    pivot->tied = false;
     return true;
 }
 
@@ -243,11 +240,9 @@ TKJ_DEVICE bool tkj_is_in_found_bin(float x, const tkj_histogram *found)
            tkj_sign_if_below(x, high) >> 31 == 1;
 }
 
-/** Pivots around the lowest sampled score of the bin that tkj_find_pivot found, where too much is
- * in it: most of what is there may be equal. `x`: part 0 of 1 of the sample. @return false if fewer
- * than all of the k largest will hardly be at the lower pivot or above, or more above the higher
- * one
- */
+/** Pivots just around the lowest sampled score of the bin that tkj_find_pivot found, if by the
+ * sample at most k scores are above it: where a bin is crowded, most of it is mostly equal. `x`:
+ * part 0 of 1 of the sample. @return false, and no pivots, if not */
 TKJ_DEVICE bool tkj_find_tie(const tkj_held_row *held, const float x[TKJ_SAMPLED], tkj_pivot *pivot,
                              tkj_held_shared *shared)
 {
@@ -274,14 +269,16 @@ TKJ_DEVICE bool tkj_find_tie(const tkj_held_row *held, const float x[TKJ_SAMPLED
     if (tkj_lane() == 0)
         tkj_atomic_add(&shared->listed[0], equal);
     tkj_block_barrier();
-    tkj_u32 above = (tkj_u32)(found->before + found->inside) - shared->listed[0];
+    float above = tkj_passing(found) - (float)shared->listed[0];
+    float wanted = 0.5f * (float)(ranks.low + ranks.high);
     float value = tkj_float_of_key(key);
+    bool nan_is_equal = TKJ_NAN_LAST && value == -TKJ_FLOAT_INFINITY; /* for the filter */
+    if (above + 2.0f * tkj_square_root(above) > wanted || nan_is_equal)
+        return false;
     pivot->low = value == 0.0f ? -0.0f : value; /* both zeros are equal */
     pivot->high = tkj_float_of_key(key + 1);
     pivot->on_plateau = false;
-    pivot->tied = true;
-    bool nan_is_equal = TKJ_NAN_LAST && value == -TKJ_FLOAT_INFINITY; /* for the filter */
-    return 6 * above <= ranks.low + 5 * ranks.high && !nan_is_equal;
+    return true;
 }
 
 #endif /* TKJ_SAMPLED_PIVOT_CUH */

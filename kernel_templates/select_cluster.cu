@@ -74,7 +74,6 @@ TKJ_DEVICE void list_share(const tkj_held_row *held, const tkj_pivot *pivot,
             quads[g] = next[g];
     }
     list_round(&moved, pivot, quads, listing);
-    tkj_block_barrier();
 }
 
 #include "plateau.cuh"
@@ -117,19 +116,29 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
     tkj_pivot pivot;
     tkj_block_barrier();
     tkj_count_sample(sample, 0, &listing->held.histogram);
-    gather_await();
-    if (!tkj_find_pivot(held, &pivot, &listing->held.histogram) &&
-        !(TKJ_CERTAIN && tkj_find_tie(held, sample, &pivot, &listing->held))) {
+    bool found = tkj_find_pivot(held, &pivot, &listing->held.histogram);
+    bool crowded = !found || listing->held.histogram.bin == listing->held.histogram.high_bin;
+    bool tied = TKJ_CERTAIN && crowded && tkj_find_tie(held, sample, &pivot, &listing->held);
+    if (!found && !tied) {
         pivot = tkj_find_pivot_in_range(held, &listing->held);
-        if (pivot.on_plateau)
+        if (pivot.on_plateau) {
+            gather_await();
             return select_on_plateau(p, row, held, pivot.plateau, shared);
+        }
     }
     tkj_histogram_clear(&listing->held.histogram);
+    /* A first list may be filled while other blocks have yet to start. */
+    if (gathering->listed)
+        gather_await();
     list_share(held, &pivot, quads, listing);
+    if (!gathering->listed)
+        gather_await();
+    gathering->listed = true;
+    tkj_block_barrier();
     send_counts(listing->counts, &shared->gather);
-    if (tkj_thread() == 0 && cluster_rank() != 0 && !pivot.tied)
+    if (tkj_thread() == 0 && cluster_rank() != 0 && !tied)
         send_list(listing->passed.survivors, listing->counts[1], &shared->gather);
-    const tkj_share share = receive_counts(gathering, pivot.tied, &shared->gather);
+    const tkj_share share = receive_counts(gathering, tied, &shared->gather);
     tkj_window window = listing->held.window;
     if (TKJ_CERTAIN && share.exact)
         write_positions(p, row, &window, share.slot, listing->listed.selected, listing->counts[0]);
@@ -137,7 +146,7 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
         receive_lists(gathering, &shared->gather);
     gathering->parity ^= 1;
     tkj_u32 wanted = TKJ_TOPK - share.certain;
-    if (TKJ_CERTAIN && pivot.tied) {
+    if (TKJ_CERTAIN && tied) {
         if (share.exact && wanted > share.ahead)
             write_tied(p, row, &share, listing);
         return share.exact;
@@ -231,7 +240,7 @@ TKJ_DEVICE void pad_row(const tkj_select_params *p, tkj_i64 row, const tkj_gathe
 TKJ_KERNEL(tkj_select_params, p)
 {
     TKJ_SHARED(tkj_stream_shared, shared);
-    tkj_gathering gathering = {false, 0};
+    tkj_gathering gathering = {false, false, 0};
     tkj_wait_for_dependencies();
     tkj_release_dependents();
     for (tkj_i64 row = first_row();;) {
