@@ -28,6 +28,7 @@
 typedef struct tkj_pivot {
     float low;       /* scores from here on pass */
     float high;      /* few of the k largest are above, more than none */
+    bool tied;       /* what is between them is equal */
     bool on_plateau; /* too many would pass: */
     tkj_u32 plateau; /* the key of most of them */
 } tkj_pivot;
@@ -199,6 +200,7 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, tkj_held_
     tkj_count_parts(held, parts, &map, &shared->histogram);
     tkj_find_ranks(&ranks, &map, &shared->histogram);
     tkj_pivot pivot;
+    pivot.tied = false;
     float width = (top - bottom) / (float)(TKJ_BINS - 1);
     /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
     float low = top - ((float)found->bin + 0.51f) * width;
@@ -226,6 +228,7 @@ TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, tkj_pivot *pivot, tkj_h
     float low = tkj_half_bin_edge(histogram->bin);
     pivot->low = low == 0.0f ? -0.0f : low; /* both zeros are to pass */
     pivot->high = tkj_half_bin_edge(histogram->high_bin - 1);
+    pivot->tied = false;
     pivot->on_plateau = false;
     return true;
 }
@@ -241,15 +244,16 @@ TKJ_DEVICE bool tkj_is_in_found_bin(float x, const tkj_histogram *found)
 }
 
 /** Pivots just around the lowest sampled score of the bin that tkj_find_pivot found, if by the
- * sample at most k scores are above it: where a bin is crowded, most of it is mostly equal. `x`:
- * part 0 of 1 of the sample. @return false, and no pivots, if not */
-TKJ_DEVICE bool tkj_find_tie(const tkj_held_row *held, const float x[TKJ_SAMPLED], tkj_pivot *pivot,
-                             tkj_held_shared *shared)
+ * sample at most k scores are above it: where a bin is crowded, most of it is mostly equal. @return
+ * false, and no pivots, if not */
+TKJ_DEVICE bool tkj_find_tie(const tkj_held_row *held, tkj_pivot *pivot, tkj_held_shared *shared)
 {
     const tkj_histogram *found = &shared->histogram;
     const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
     if (ranks.size != TKJ_SAMPLE || found->bin < TKJ_HALF_RANK_FIRST)
         return false;
+    float x[TKJ_SAMPLED];
+    tkj_load_sample(held, 0, 1, x);
     tkj_u32 low = 0xffffffffu;
     TKJ_UNROLL
     for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {

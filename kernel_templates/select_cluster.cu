@@ -27,7 +27,7 @@
 #define TKJ_COLLECTED 4 /* the way out is to cost no registers */
 
 /* Groups of 16 bytes that a thread samples. */
-#define TKJ_SAMPLE_GROUPS (TKJ_ITEMS * 4 / 32)
+#define TKJ_SAMPLE_GROUPS (TKJ_GROUPS / 2)
 
 #include "long_row.cuh"
 
@@ -74,6 +74,7 @@ TKJ_DEVICE void list_share(const tkj_held_row *held, const tkj_pivot *pivot,
             quads[g] = next[g];
     }
     list_round(&moved, pivot, quads, listing);
+    tkj_block_barrier();
 }
 
 #include "plateau.cuh"
@@ -91,71 +92,85 @@ TKJ_DEVICE void write_positions(const tkj_select_params *p, tkj_i64 row, const t
         tkj_emit(p, row, window, &elements, first + i, positions[i]);
 }
 
-/** Writes this block's part of the wanted survivors, all of which are equal. */
-TKJ_DEVICE void write_tied(const tkj_select_params *p, tkj_i64 row, const tkj_share *share,
-                           const tkj_listing *listing)
+/** Step 4 where the survivors are equal: this block's part of what is wanted. @return false if the
+ * pivots misled */
+TKJ_DEVICE bool write_tied(const tkj_select_params *p, tkj_i64 row, const tkj_share *share,
+                           tkj_stream_shared *shared)
 {
+    const tkj_listing *listing = &shared->listing;
+    const tkj_tied_share tied = share_tied(share, &shared->gather);
     const tkj_window window = listing->held.window;
     tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window.start,
                              1};
-    tkj_u32 own = listed_of(listing->counts[1]);
-    tkj_u32 wanted = TKJ_TOPK - share->certain - share->ahead;
+    if (!tied.exact)
+        return false;
+    write_positions(p, row, &window, share->slot, listing->listed.selected, listing->counts[0]);
     TKJ_NO_UNROLL
-    for (tkj_u32 i = tkj_thread(); i < wanted && i < own; i += TKJ_THREADS)
-        tkj_emit(p, row, &window, &elements, share->certain + share->ahead + i,
+    for (tkj_u32 i = tkj_thread(); i < tied.count; i += TKJ_THREADS)
+        tkj_emit(p, row, &window, &elements, tied.slot + i,
                  POSITION_OF(listing->passed.survivors[i]));
+    return true;
 }
 
-/** Steps 3 and 4 of a window that no block holds. `sample`: part 0 of 1; `quads`: the first round.
+/** Pivots of a row in which too much would pass between those by magnitude, or in one bin; out of
+ * the way of other rows. */
+TKJ_OUT_OF_LINE tkj_pivot find_crowded(const tkj_element *row, tkj_i32 first, tkj_i32 begin,
+                                       tkj_i32 end)
+{
+    TKJ_SHARED(tkj_stream_shared, shared);
+    const tkj_held_row held = {row, first, 0, begin, end, 1};
+    tkj_pivot pivot;
+    pivot.tied = TKJ_CERTAIN && tkj_find_tie(&held, &pivot, &shared->listing.held);
+    if (!pivot.tied)
+        pivot = tkj_find_pivot_in_range(&held, &shared->listing.held);
+    return pivot;
+}
+
+/** The pivots. `sample`: part 0 of 1. */
+TKJ_DEVICE tkj_pivot find_pivots(const tkj_held_row *held, const float sample[TKJ_SAMPLED],
+                                 tkj_histogram *histogram)
+{
+    tkj_pivot pivot;
+    tkj_block_barrier();
+    tkj_count_sample(sample, 0, histogram);
+    if (!tkj_find_pivot(held, &pivot, histogram) || histogram->bin == histogram->high_bin)
+        pivot = find_crowded(held->row, held->first, held->begin, held->end);
+    return pivot;
+}
+
+/** Steps 3 and 4 of a window that no block holds. `quads`: the first round.
  * @return false if the pivots misled: nothing is written then */
 TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_held_row *held,
-                            float sample[TKJ_SAMPLED], tkj_quad quads[TKJ_GROUPS],
+                            const tkj_pivot *pivot, tkj_quad quads[TKJ_GROUPS],
                             tkj_gathering *gathering, tkj_stream_shared *shared)
 {
     tkj_listing *listing = &shared->listing;
-    tkj_pivot pivot;
-    tkj_block_barrier();
-    tkj_count_sample(sample, 0, &listing->held.histogram);
-    bool found = tkj_find_pivot(held, &pivot, &listing->held.histogram);
-    bool crowded = !found || listing->held.histogram.bin == listing->held.histogram.high_bin;
-    bool tied = TKJ_CERTAIN && crowded && tkj_find_tie(held, sample, &pivot, &listing->held);
-    if (!found && !tied) {
-        pivot = tkj_find_pivot_in_range(held, &listing->held);
-        if (pivot.on_plateau) {
-            gather_await();
-            return select_on_plateau(p, row, held, pivot.plateau, shared);
-        }
-    }
     tkj_histogram_clear(&listing->held.histogram);
     /* A first list may be filled while other blocks have yet to start. */
     if (gathering->listed)
         gather_await();
-    list_share(held, &pivot, quads, listing);
+    list_share(held, pivot, quads, listing);
     if (!gathering->listed)
         gather_await();
     gathering->listed = true;
-    tkj_block_barrier();
     send_counts(listing->counts, &shared->gather);
-    if (tkj_thread() == 0 && cluster_rank() != 0 && !tied)
+    if (tkj_thread() == 0 && cluster_rank() != 0 && !pivot->tied)
         send_list(listing->passed.survivors, listing->counts[1], &shared->gather);
-    const tkj_share share = receive_counts(gathering, tied, &shared->gather);
+    const tkj_share share = receive_counts(gathering, !pivot->tied, &shared->gather);
     tkj_window window = listing->held.window;
-    if (TKJ_CERTAIN && share.exact)
+    if (TKJ_CERTAIN && share.exact && !pivot->tied)
         write_positions(p, row, &window, share.slot, listing->listed.selected, listing->counts[0]);
     if (cluster_rank() == 0)
         receive_lists(gathering, &shared->gather);
     gathering->parity ^= 1;
+    if (pivot->tied)
+        return write_tied(p, row, &share, shared);
     tkj_u32 wanted = TKJ_TOPK - share.certain;
-    if (TKJ_CERTAIN && tied) {
-        if (share.exact && wanted > share.ahead)
-            write_tied(p, row, &share, listing);
-        return share.exact;
-    }
     if (cluster_rank() != 0 || !share.exact || wanted == 0)
         return share.exact;
     const tkj_list list =
         gathered(listing->passed.survivors, (tkj_u32)(held->end - held->begin), &shared->gather);
-    const tkj_value_map map = tkj_value_map_of(pivot.high, pivot.low);
+    const tkj_value_map map = tkj_value_map_of(pivot->high, pivot->low);
     tkj_select_listed(&list, &map, wanted, &listing->held.histogram, &listing->listed);
     window = listing->held.window;
 #if TKJ_CERTAIN
@@ -209,15 +224,22 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_gatherin
     if (tkj_thread() == 0 && window.length > TKJ_TOPK)
         listing->held.window = window;
     if (is_long(&held)) {
-        if (held.end < held.width) /* the sample reached beyond the window */
-            tkj_load_sample(&held, 0, 1, sample);
         tkj_quad quads[TKJ_GROUPS];
         const tkj_held_row moved = round_of(&held, 0);
         load_groups(&moved, quads);
+        if (held.end < held.width) /* the sample reached beyond the window */
+            tkj_load_sample(&held, 0, 1, sample);
         if (!gathering->started)
             gather_start();
         gathering->started = true;
-        bool exact = select_long(p, row, &held, sample, quads, gathering, shared);
+        const tkj_pivot pivot = find_pivots(&held, sample, &listing->held.histogram);
+        bool exact;
+        if (!pivot.on_plateau) {
+            exact = select_long(p, row, &held, &pivot, quads, gathering, shared);
+        } else {
+            gather_await();
+            exact = select_on_plateau(p, row, &held, pivot.plateau, shared);
+        }
         if (!exact && cluster_rank() == 0)
             select_by_digits(p, row, shared);
     } else {
