@@ -5,7 +5,7 @@
  * evenly spread over the row.
  *
  * With p = k / n, of S samples the k-th largest is near the rank S p; the pivot is at the rank
- * S p + 4.5 sqrt(S p (1 - p)) + 3, and a second one as far above. The sample is counted in bins
+ * S p + 4 sqrt(S p (1 - p)) + 3, and a second one as far above. The sample is counted in bins
  * by magnitude (half_bins.cuh), which suit most rows; where too much would pass, in bins by value
  * over its own range (value_bins.cuh). Nothing here is trusted: what the pivots let through is
  * counted.
@@ -71,7 +71,7 @@ TKJ_DEVICE tkj_sample_ranks tkj_sample_ranks_of(tkj_u32 size, tkj_i32 n, tkj_u32
     float share = tkj_reciprocal((float)n);
     float sampled = share * (float)size;
     float mean = sampled * (float)TKJ_TOPK;
-    float margin = 4.5f * tkj_square_root(mean * (1.0f - share * (float)TKJ_TOPK)) + 3.0f;
+    float margin = 4.0f * tkj_square_root(mean * (1.0f - share * (float)TKJ_TOPK)) + 3.0f;
     float high = mean - margin;
     tkj_sample_ranks ranks = {size, (tkj_u32)(mean + margin), high > 1.0f ? (tkj_u32)high : 1,
                               sampled * (float)capacity};

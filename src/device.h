@@ -3,7 +3,8 @@
 #ifndef TKJ_DEVICE_H
 #define TKJ_DEVICE_H
 
-/* The most blocks of a cluster. More than 8 are not portable: the driver says whether it has room. */
+/* The most blocks of a cluster. More than 8 are not portable: the driver says whether it has room.
+ */
 #define TKJ_CLUSTER_MAX 16
 
 /** One device. */

@@ -40,11 +40,15 @@ typedef struct wanted {
         SAMPLES
     } sampled;         /* float32 only */
     bool shared_table; /* stride 0 */
-    bool same;         /* most of the scores that pass are equal */
+    enum {
+        IN_BIN, /* distinct, in the bin of the sampled ones that pass */
+        ABOVE,  /* far above it, equal */
+        TIED    /* equal to them */
+    } passing;  /* the others that pass, of `regions` */
 } wanted;
 
-/* What select_stream.cu samples of an aligned float32 row: one group of 4 a thread of 512, four
-   groups side by side. */
+/* What select_stream.cu, and select_cluster.cu of short rows, sample of an aligned float32 row: one
+   group of 4 a thread of 512, four groups side by side. */
 #define SAMPLERS 512
 #define SAMPLED_GROUP 4
 #define SAMPLED_TOGETHER 4
@@ -114,8 +118,9 @@ static void fill_regions(float *row, const wanted *w)
     for (int64_t i = 0; i < w->width; i++) {
         int64_t block = i / WARP_SHARE % w->blocks;
         if (row[i] <= -20000.0F && passed[block] < w->regions[block]) {
-            /* Far above the pivots, or in the bin of the lower one. */
-            row[i] = w->same ? 10000.0F : 1.0F + (float)(i * 37 % 9973) * 1e-6F;
+            row[i] = w->passing == ABOVE  ? 10000.0F
+                     : w->passing == TIED ? 1.0F
+                                          : 1.0F + (float)(i * 37 % 9973) * 1e-6F;
             passed[block]++;
         }
     }
@@ -275,6 +280,12 @@ static bool has_clusters(const tkj_simt_listed *listed)
     return strstr(listed->kernel->entry, "_cluster_") != NULL;
 }
 
+/** Every second seed, from this one on, for one kernel: there are several of each template. */
+static uint64_t first_seed(const tkj_simt_listed *listed)
+{
+    return (uint64_t)(listed - tkj_simt_kernels) % 2;
+}
+
 /** Calls a function for every kernel that selects. */
 static void for_each(void (*work)(const tkj_simt_listed *, int64_t k))
 {
@@ -414,7 +425,7 @@ static void run_misled(const tkj_simt_listed *listed, int64_t k)
     if (!is_streamed(listed) || spec.dtype != TOPK_JIT_FLOAT32)
         return;
     for (int sampled = TOO_LOW; sampled < SAMPLES; sampled++)
-        for (uint64_t seed = 0; seed < 4; seed++)
+        for (uint64_t seed = first_seed(listed); seed < 4; seed += 2)
             run(listed,
                 &(wanted){.rows = 1,
                           .width = (sampled < ZEROS_IN_BIN ? 16000 : 9216) + k % 1024,
@@ -425,7 +436,7 @@ static void run_misled(const tkj_simt_listed *listed, int64_t k)
 
 /** A long row with so many survivors of the filter in each block. */
 static void run_regions(const tkj_simt_listed *listed, int64_t k, const uint32_t regions[8],
-                        uint64_t seed, bool same)
+                        uint64_t seed, int passing)
 {
     const int64_t width = 9216 + (k % 2 == 0 ? 0 : 5);
     run(listed,
@@ -434,7 +445,7 @@ static void run_regions(const tkj_simt_listed *listed, int64_t k, const uint32_t
                   .score_stride = width + 7,
                   .regions = regions,
                   .blocks = 1U << seed % 4,
-                  .same = same},
+                  .passing = passing},
         seed);
 }
 
@@ -445,7 +456,8 @@ static void run_full_lists(const tkj_simt_listed *listed, int64_t k)
     const topk_jit_spec spec = tkj_simt_spec(listed);
     if (!is_streamed(listed) || spec.dtype != TOPK_JIT_FLOAT32)
         return;
-    for (uint64_t seed = 0; seed < (has_clusters(listed) ? 4 : 1); seed++) {
+    uint64_t first = has_clusters(listed) ? first_seed(listed) : 0;
+    for (uint64_t seed = first; seed < (has_clusters(listed) ? 4 : 1); seed += 2) {
         const uint32_t blocks = 1U << seed;
         const uint32_t full = LISTED / blocks;
         uint32_t patterns[7][8];
@@ -459,14 +471,15 @@ static void run_full_lists(const tkj_simt_listed *listed, int64_t k)
             patterns[6][b] = full - 2;
         }
         for (int i = 0; i < 7; i++)
-            run_regions(listed, k, patterns[i], seed + 4 * (uint64_t)(i % 2), i % 2 == 1);
-        run_regions(listed, k, patterns[0], seed, true);
+            run_regions(listed, k, patterns[i], seed + 4 * (uint64_t)(i % 2), i % 3);
+        run_regions(listed, k, patterns[0], seed, ABOVE);
+        run_regions(listed, k, patterns[2], seed, TIED);
         /* Exactly k, and one less. */
         for (uint32_t less = 0; less < 2; less++) {
             for (uint32_t b = 0; b < blocks; b++)
                 patterns[0][b] =
                     (uint32_t)k / blocks + (b < (uint32_t)k % blocks) - (b == 0) * less;
-            run_regions(listed, k, patterns[0], seed, false);
+            run_regions(listed, k, patterns[0], seed, less == 0 ? TIED : IN_BIN);
         }
     }
 }
@@ -572,7 +585,7 @@ static void run_mixed_rows(const tkj_simt_listed *listed, int64_t k)
                                     (int32_t)k / 2, whole,           whole};
     if (!is_streamed(listed))
         return;
-    for (uint64_t seed = 0; seed < 6; seed++) {
+    for (uint64_t seed = first_seed(listed); seed < 6; seed += 2) {
         tkj_scores_distribution scores[KINDS];
         int32_t of_rows[KINDS];
         for (uint64_t row = 0; row < KINDS; row++) {
