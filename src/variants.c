@@ -170,6 +170,12 @@ static bool has_long_rows(const topk_jit_spec *spec, const cluster_shape *cluste
     return spec->topk < (512 * (int64_t)cluster->groups - 1) * group;
 }
 
+/** Scores that a block holds in registers. */
+static int64_t share_of(const tkj_variant *variant)
+{
+    return (int64_t)variant->threads * variant->items;
+}
+
 static tkj_variant cluster_variant(const topk_jit_spec *spec, const cluster_shape *cluster)
 {
     const registers_shape shape = {
@@ -177,8 +183,8 @@ static tkj_variant cluster_variant(const topk_jit_spec *spec, const cluster_shap
     tkj_variant variant = registers_variant(spec, &shape);
     variant.template_name = "select_cluster.cu";
     variant.shared_bytes =
-        LARGER(stream_bytes(spec, &shape), sort_bytes(spec)) + 192; /* tkj_gather */
-    variant.capacity = INT32_MAX - TKJ_CLUSTER_MAX * 2 * 16384;
+        LARGER(stream_bytes(spec, &shape), sort_bytes(spec)) + 192;          /* tkj_gather */
+    variant.capacity = INT32_MAX - TKJ_CLUSTER_MAX * share_of(&variant) * 2; /* likewise */
     variant.clusters = true;
     return variant;
 }
@@ -209,12 +215,6 @@ static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
     return shape->width + (shape->aligned ? 0 : group - 1);
 }
 
-/** Scores that a block holds in registers. */
-static int64_t share_of(const tkj_variant *variant)
-{
-    return (int64_t)variant->threads * variant->items;
-}
-
 /** True if a cluster of so many blocks for each row is at work at once. Clusters of more than two
  * leave SMs of a group over, so that all SMs are never filled by them. */
 static bool all_at_once(int64_t rows, int64_t size, int64_t sms)
@@ -230,14 +230,17 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
         shape->max_sms > 0 && shape->max_sms < facts->sm_count ? shape->max_sms : facts->sm_count;
     if (!variant->clusters)
         return 1;
-    while ((int)size * 2 <= facts->cluster_max && all_at_once(shape->rows, size * 2, sms) &&
+    while ((int)size * 2 <= facts->cluster_max &&
+           all_at_once(shape->rows, 2 * (int64_t)size, sms) &&
            shape->width > (int64_t)size * share_of(variant))
         size *= 2;
     return size;
 }
 
-/* Rows that a block of 512 threads holds are not for clusters, but longer ones are. */
+/* Rows that a block of 512 threads holds are not for clusters, but longer ones are. Among clusters
+   the smallest share that makes one round is best, or else the largest. */
 #define CLUSTER_RANK (512 * 32 + 1)
+#define CLUSTER_RANK_ROUNDS (CLUSTER_RANK + 4096)
 
 /** Where a variant comes among those that take the call's rows: the lowest is chosen. */
 static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shape,
@@ -250,9 +253,9 @@ static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shap
         return variant->capacity;
     if (size == 1) /* the same as without clusters, but slower */
         return INT64_MAX - 1;
-    /* The smallest share that makes one round, or else the largest. */
-    bool one_round = shape->width <= size * share_of(variant);
-    return one_round ? CLUSTER_RANK + share_of(variant) : 2 * CLUSTER_RANK - share_of(variant);
+    int64_t share = share_of(variant);
+    return shape->width <= size * share ? CLUSTER_RANK + share / 16
+                                        : CLUSTER_RANK_ROUNDS - share / 16;
 }
 
 size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,

@@ -243,18 +243,45 @@ static void rows_at_the_capacity_of_a_variant_fit_it(void **state)
     }
 }
 
-/** Variant and blocks a row of a call on a GPU, float32 and k = 2048: "cluster/4". */
-static void describe_choice(const tkj_device_facts *facts, int64_t rows, int64_t width,
-                            char text[32])
+/** Variant and blocks a row of a call on a GPU, k = 2048: "cluster_4/2". */
+static void describe_choice_of(topk_jit_dtype dtype, const tkj_device_facts *facts, int64_t rows,
+                               int64_t width, char text[32])
 {
-    const topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
     const tkj_call_shape shape = {.rows = rows, .width = width, .aligned = true};
     tkj_variant variants[TKJ_VARIANTS_MAX];
+    spec.dtype = dtype;
     int known = tkj_target_known_below(facts->compute_major, facts->compute_minor);
     size_t count = tkj_variants_enumerate(&spec, known, variants);
     const tkj_variant *chosen =
         &variants[tkj_variants_choose(&spec, variants, count, &shape, facts)];
     snprintf(text, 32, "%s/%u", chosen->name, tkj_variants_cluster(chosen, &shape, facts));
+}
+
+static void describe_choice(const tkj_device_facts *facts, int64_t rows, int64_t width,
+                            char text[32])
+{
+    describe_choice_of(TOPK_JIT_FLOAT32, facts, rows, width, text);
+}
+
+/* A block holds twice as many scores of half the size. */
+static void smaller_scores_get_smaller_clusters(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, width;
+        const char *choice;
+    } cases[] = {{1, 32768, "cluster_2/4"},
+                 {1, 131072, "cluster_2/16"},
+                 {32, 32768, "cluster_4/2"},
+                 {16, 65536, "cluster_4/4"},
+                 {512, 32768, "stream/1"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[32];
+        describe_choice_of(TOPK_JIT_BFLOAT16, &tkj_known_device("H200")->facts, cases[i].rows,
+                           cases[i].width, text);
+        assert_string_equal(text, cases[i].choice);
+    }
 }
 
 static void known_gpus_get_the_variants_that_suit_them(void **state)
@@ -359,7 +386,8 @@ static void cluster_is_a_power_of_two_that_fits_the_sms_and_the_row(void **state
             uint32_t size = tkj_variants_cluster(&stream, &shape, &h200);
             assert_true(size >= 1 && size <= 16 && (size & (size - 1)) == 0);
             assert_true(size == 1 || rows * size <= h200.sm_count);
-            assert_true(size == 1 || width > size / 2 * 8192); /* each block has something */
+            assert_true(size == 1 ||
+                        width > (int64_t)size / 2 * 8192); /* each block has something */
             assert_int_equal(tkj_variants_grid(&shape, size), rows * size);
             uint32_t small = tkj_variants_cluster(&stream, &bounded, &h200);
             assert_true(small <= 4 && tkj_variants_grid(&bounded, small) <= 5);
@@ -385,6 +413,7 @@ int main(void)
         cmocka_unit_test(rows_at_the_capacity_of_a_variant_fit_it),
         cmocka_unit_test(known_gpus_get_the_variants_that_suit_them),
         cmocka_unit_test(a_row_gets_as_many_blocks_as_the_gpu_has_room_for),
+        cmocka_unit_test(smaller_scores_get_smaller_clusters),
         cmocka_unit_test(cluster_is_a_power_of_two_that_fits_the_sms_and_the_row),
         cmocka_unit_test(grid_is_within_the_rows_the_bound_and_the_hardware),
     };
