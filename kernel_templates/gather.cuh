@@ -4,9 +4,10 @@
  * @brief The blocks of a row: how many there are, and how their lists come to the first one.
  *
  * The list of the first block is divided into one region for each block. A block lists into its own
- * memory, at the place of the first region; then it hands its count and its list over by
- * asynchronous copies. Two mbarriers of the first block wait for the counts, which say how many
- * bytes of lists follow, and for the lists.
+ * memory, at the place of the first region; then it tells all blocks how many it listed, and hands
+ * its list over to the first one, by asynchronous stores and copies. An mbarrier of each block
+ * waits for the counts, which say how many bytes of lists follow, another of the first block for
+ * these.
  *
  * The cluster barrier has one phase a row: the first block arrives when it has all lists and reads
  * its own no more, and the others wait for that before they list again, or exit.
@@ -51,8 +52,7 @@ TKJ_DEVICE tkj_i64 rows_at_once(void)
 typedef struct tkj_gather {
     tkj_mbarrier counts_arrived;
     tkj_mbarrier lists_arrived;
-    tkj_u64
-        counts[TKJ_CLUSTER_MAX]; /* of each block: certain scores, in the upper half survivors */
+    tkj_u64 counts[TKJ_CLUSTER_MAX]; /* of each block: certain scores; upper half: survivors */
 } tkj_gather;
 
 /** How far the blocks of a row are: the same in all their threads. */
@@ -65,7 +65,7 @@ typedef struct tkj_gathering {
 /** Once, before the first row. */
 TKJ_DEVICE void gather_init(tkj_gather *gather)
 {
-    if (tkj_thread() == TKJ_THREADS - TKJ_WARP) { /* the first warp has other things to do */
+    if (tkj_thread() == TKJ_THREADS - TKJ_WARP) { /* for the first warp has other things to do */
         tkj_mbarrier_init(&gather->counts_arrived, 1);
         tkj_mbarrier_init(&gather->lists_arrived, 1);
         tkj_mbarrier_fence_init();
@@ -78,7 +78,8 @@ TKJ_DEVICE void gather_start(void)
     tkj_cluster_arrive_relaxed();
 }
 
-/** Before a row is listed, once a row from the first one on. */
+/** Before another block is written to, and before a list that it may still copy is written over;
+ * once a row from the first one on. */
 TKJ_DEVICE void gather_await(void)
 {
     tkj_cluster_wait();

@@ -8,13 +8,13 @@
  * 2. A window that one block holds is selected by the first block alone (held_row.cuh).
  * 3. Every block finds the same two pivots in the sample (sampled_pivot.cuh) while the first round
  *    of its share of the row arrives. It reads its share once and lists what is not below the
- * higher one, which is certain to be taken, and what is between them. Where too many would pass, a
- * plateau of equal scores lies across the k-th place: see plateau.cuh.
- * 4. Once the blocks know each other's counts, each writes what is certain; the scores in between
- *    come to the first block (gather.cuh), which selects what is wanted of them (listed_row.cuh).
- *    Of equal ones each block writes a part.
- *    If the counts show that the pivots misled, it takes the row digit by digit (radix.cuh):
- * slower, but rare and exact.
+ *    higher one, which is certain to be taken, and what is between them.
+ * 4. Once the blocks know each other's counts, each writes what is certain. The scores in between
+ *    come to the first block (gather.cuh), which selects what is wanted of them (listed_row.cuh);
+ *    of equal ones each block writes a part.
+ * 5. Where too many would pass, and not all of them are equal, a plateau lies across the k-th
+ * place: see plateau.cuh. If the counts show that the pivots misled, the first block takes the row
+ * digit by digit (radix.cuh): slower, but rare and exact.
  *
  * Exact: the counts say that at most k scores are not below the higher pivot, so they are taken,
  * and at least k not below the lower one. Deterministic with TKJ_ORDERED: nothing is certain then,
@@ -138,8 +138,8 @@ TKJ_DEVICE tkj_pivot find_pivots(const tkj_held_row *held, const float sample[TK
     return pivot;
 }
 
-/** Steps 3 and 4 of a window that no block holds. `quads`: the first round.
- * @return false if the pivots misled: nothing is written then */
+/** Steps 3 and 4 of a window that no block holds. `quads`: the first round. @return false if the
+ * pivots misled: nothing is written then */
 TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_held_row *held,
                             const tkj_pivot *pivot, tkj_quad quads[TKJ_GROUPS],
                             tkj_gathering *gathering, tkj_stream_shared *shared)
