@@ -41,10 +41,11 @@ typedef struct wanted {
     } sampled;         /* float32 only */
     bool shared_table; /* stride 0 */
     enum {
-        IN_BIN, /* distinct, in the bin of the sampled ones that pass */
-        ABOVE,  /* far above it, equal */
-        TIED    /* equal to them */
-    } passing;  /* the others that pass, of `regions` */
+        IN_BIN, /* all distinct, in one bin */
+        ABOVE,  /* far above the sampled ones, which are equal */
+        APART,  /* the same, and counted without the sampled ones */
+        TIED    /* all equal */
+    } passing;  /* what passes, of `regions` */
 } wanted;
 
 /* What select_stream.cu, and select_cluster.cu of short rows, sample of an aligned float32 row: one
@@ -98,8 +99,13 @@ static void keep_some(char *row, size_t size, const wanted *w)
 /* What passes of what is sampled: enough for any k, and few enough that the filter seems to do. */
 #define SAMPLED_PASS 1056
 
-/** Sets as many scores of each block's share above 1 as are wanted there, the others below 0; those
- *  that are sampled among the former are 1, so that the pivot is. */
+static float in_bin(const wanted *w, int64_t column)
+{
+    return w->passing == IN_BIN ? 1.0F + (float)(column * 37 % 9973) * 1e-6F : 1.0F;
+}
+
+/** Sets as many scores of each block's share at 1 or above as are wanted there, the others below 0;
+ * those that are sampled among the former are about 1, so that the pivot is. */
 static void fill_regions(float *row, const wanted *w)
 {
     uint32_t passed[8] = {0};
@@ -110,17 +116,16 @@ static void fill_regions(float *row, const wanted *w)
         for (int64_t i = 0; i < SAMPLED_GROUP; i++) {
             int64_t column = sampled_column(w->width, t) + i;
             int64_t block = column / WARP_SHARE % w->blocks;
-            bool passes = sampled < SAMPLED_PASS && passed[block] < w->regions[block];
+            bool apart = w->passing == APART;
+            bool passes = sampled < SAMPLED_PASS && (apart || passed[block] < w->regions[block]);
             sampled += passes;
-            passed[block] += passes;
-            row[column] = passes ? 1.0F : -10000.0F - (float)column;
+            passed[block] += passes && !apart;
+            row[column] = passes ? in_bin(w, column) : -10000.0F - (float)column;
         }
     for (int64_t i = 0; i < w->width; i++) {
         int64_t block = i / WARP_SHARE % w->blocks;
         if (row[i] <= -20000.0F && passed[block] < w->regions[block]) {
-            row[i] = w->passing == ABOVE  ? 10000.0F
-                     : w->passing == TIED ? 1.0F
-                                          : 1.0F + (float)(i * 37 % 9973) * 1e-6F;
+            row[i] = w->passing == ABOVE || w->passing == APART ? 10000.0F : in_bin(w, i);
             passed[block]++;
         }
     }
@@ -474,6 +479,12 @@ static void run_full_lists(const tkj_simt_listed *listed, int64_t k)
             run_regions(listed, k, patterns[i], seed + 4 * (uint64_t)(i % 2), i % 3);
         run_regions(listed, k, patterns[0], seed, ABOVE);
         run_regions(listed, k, patterns[2], seed, TIED);
+        /* About k that are certain, in one block. */
+        for (uint32_t more = 0; more < 3; more++) {
+            for (uint32_t b = 0; b < blocks; b++)
+                patterns[0][b] = b == blocks / 2 ? (uint32_t)k - 1 + more : 0;
+            run_regions(listed, k, patterns[0], seed, APART);
+        }
         /* Exactly k, and one less. */
         for (uint32_t less = 0; less < 2; less++) {
             for (uint32_t b = 0; b < blocks; b++)
