@@ -437,21 +437,6 @@ TKJ_DEVICE tkj_u32 tkj_cluster_size(void)
     return size;
 }
 
-/** Number of this block's cluster in the grid, and how many clusters it has. */
-TKJ_DEVICE tkj_u32 tkj_cluster(void)
-{
-    tkj_u32 cluster;
-    asm("mov.u32 %0, %%clusterid.x;" : "=r"(cluster));
-    return cluster;
-}
-
-TKJ_DEVICE tkj_u32 tkj_cluster_count(void)
-{
-    tkj_u32 count;
-    asm("mov.u32 %0, %%nclusterid.x;" : "=r"(count));
-    return count;
-}
-
 /** Every thread of the cluster arrives once, then waits once; the lanes of a warp together. */
 TKJ_DEVICE void tkj_cluster_arrive(void)
 {

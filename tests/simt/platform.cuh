@@ -356,16 +356,6 @@ TKJ_SIMT_PASS tkj_u32 tkj_cluster_size(void)
     return tkj_simt_cluster_size();
 }
 
-TKJ_SIMT_PASS tkj_u32 tkj_cluster(void)
-{
-    return tkj_simt_block() / tkj_simt_cluster_size();
-}
-
-TKJ_SIMT_PASS tkj_u32 tkj_cluster_count(void)
-{
-    return tkj_simt_block_count() / tkj_simt_cluster_size();
-}
-
 TKJ_SIMT_PASS void tkj_cluster_arrive(TKJ_SIMT_SITE)
 {
     tkj_simt_cluster_arrive(true, TKJ_SIMT_HERE);
