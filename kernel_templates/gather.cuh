@@ -140,23 +140,16 @@ typedef struct tkj_share {
     bool exact;      /* they are at most k, with the survivors at least k, and all are listed */
 } tkj_share;
 
-/** What this lane's block listed, if the row has so many blocks: certain scores, in the upper half
- * survivors. */
-TKJ_DEVICE tkj_u64 counts_of_lane(const tkj_gather *gather)
-{
-    return tkj_lane() < cluster_size() ? gather->counts[tkj_lane() % TKJ_CLUSTER_MAX] : 0;
-}
-
-/** Waits for the counts: all threads of each block. In the first one the lists are expected then,
- * unless none are sent. */
-TKJ_DEVICE tkj_share receive_counts(const tkj_gathering *gathering, bool sent, tkj_gather *gather)
+/** Waits for the counts: all threads of each block. In the first one the lists are expected then.
+ */
+TKJ_DEVICE tkj_share receive_counts(const tkj_gathering *gathering, tkj_gather *gather)
 {
     tkj_mbarrier_wait(&gather->counts_arrived, gathering->parity);
-    tkj_u64 both = counts_of_lane(gather);
+    tkj_u64 both = tkj_lane() < cluster_size() ? gather->counts[tkj_lane() % TKJ_CLUSTER_MAX] : 0;
     tkj_u32 certain = (tkj_u32)both;
     tkj_u32 survivors = (tkj_u32)(both >> 32);
     if (cluster_rank() == 0 && tkj_warp() == 0) {
-        tkj_u32 bytes = tkj_warp_sum(tkj_lane() > 0 && sent ? bytes_of(survivors) : 0);
+        tkj_u32 bytes = tkj_warp_sum(tkj_lane() > 0 ? bytes_of(survivors) : 0);
         if (tkj_lane() == 0)
             tkj_mbarrier_arrive_expect(&gather->lists_arrived, bytes);
     }
@@ -166,34 +159,6 @@ TKJ_DEVICE tkj_share receive_counts(const tkj_gathering *gathering, bool sent, t
     share.exact = tkj_warp_max(survivors) <= region_size() && share.certain <= TKJ_TOPK &&
                   share.certain + tkj_warp_sum(survivors) >= TKJ_TOPK;
     return share;
-}
-
-/** Survivors that a block surely listed one after the other: if they do not fit, its last thread
- * whose own did may have left a gap. */
-TKJ_DEVICE tkj_u32 listed_of(tkj_u32 count)
-{
-    return count <= region_size() ? count : region_size() - TKJ_ITEMS;
-}
-
-/** Of equal survivors, of which it does not matter which are taken, the part of this block. */
-typedef struct tkj_tied_share {
-    tkj_u32 slot;  /* of its first one */
-    tkj_u32 count; /* so many of its list */
-    bool exact;    /* the certain scores are at most k, with what is listed at least k */
-} tkj_tied_share;
-
-/** Shares out equal survivors, once the counts have arrived. */
-TKJ_DEVICE tkj_tied_share share_tied(const tkj_share *share, const tkj_gather *gather)
-{
-    tkj_u32 listed = listed_of((tkj_u32)(counts_of_lane(gather) >> 32));
-    tkj_u32 ahead = tkj_warp_sum(tkj_lane() < cluster_rank() ? listed : 0);
-    tkj_u32 own = tkj_shuffle(listed, cluster_rank());
-    tkj_u32 wanted = TKJ_TOPK - share->certain;
-    tkj_u32 left = wanted > ahead ? wanted - ahead : 0;
-    tkj_tied_share tied = {share->certain + ahead, own < left ? own : left,
-                           share->certain <= TKJ_TOPK &&
-                               share->certain + tkj_warp_sum(listed) >= TKJ_TOPK};
-    return tied;
 }
 
 /** Waits for the lists: all threads of the first block. */

@@ -6,8 +6,9 @@
  *
  * 1. Count all in bins by value (value_bins.cuh), find the bin of the k-th largest. Scores in
  *    earlier bins are taken. Those in it are candidates.
- * 2. While there are too many candidates to compare one by one, bin them by their codes
- *    (codes.cuh), which at least divides their range by TKJ_BINS.
+ * 2. While there are too many candidates to compare one by one, bin them by their keys, which
+ *    divides the keys' range by at least TKJ_BINS / 2. Of equal ones as many are taken as are
+ *    wanted; with TKJ_ORDERED there are none, for bins are by codes (codes.cuh) then.
  * 3. Compare the candidates' codes one by one.
  * 4. List the positions of what is taken: as it comes, or with TKJ_ORDERED ascending, by a bitmap
  *    that holds TKJ_MARKED positions at a time.
@@ -45,7 +46,7 @@ typedef struct tkj_listed_shared {
     tkj_u64 last;                /* code of the k-th largest */
 #endif
     tkj_u64 codes[TKJ_COMPARED];
-    tkj_u64 low[TKJ_WARPS]; /* extreme codes of each warp */
+    tkj_u64 low[TKJ_WARPS]; /* extreme codes of each warp's candidates */
     tkj_u64 high[TKJ_WARPS];
     tkj_scan_shared scan;
     tkj_u32 listed[2]; /* positions that are taken, codes */
@@ -156,7 +157,24 @@ TKJ_DEVICE tkj_listed_choice tkj_choose_listed(const tkj_list *list, const tkj_v
 
 /* ---- step 2 ---- */
 
-TKJ_DEVICE tkj_u64 tkj_warp_max64(tkj_u64 value)
+/* What candidates are binned by. */
+#if TKJ_ORDERED
+typedef tkj_u64 tkj_rank_code;
+#else
+typedef tkj_u32 tkj_rank_code;
+#endif
+
+TKJ_DEVICE tkj_rank_code tkj_rank_code_of(const tkj_list *list, tkj_u32 i)
+{
+    tkj_survivor survivor = tkj_own_survivor(list, i);
+#if TKJ_ORDERED
+    return tkj_code_of(survivor);
+#else
+    return tkj_float_key(SCORE_OF(survivor));
+#endif
+}
+
+TKJ_DEVICE tkj_u64 tkj_warp_max(tkj_u64 value)
 {
     tkj_u32 high = tkj_warp_max((tkj_u32)(value >> 32));
     tkj_u32 low = tkj_warp_max((tkj_u32)(value >> 32) == high ? (tkj_u32)value : 0);
@@ -165,30 +183,30 @@ TKJ_DEVICE tkj_u64 tkj_warp_max64(tkj_u64 value)
 
 /** A range of codes, ends included. */
 typedef struct tkj_code_range {
-    tkj_u64 low;
-    tkj_u64 high;
+    tkj_rank_code low;
+    tkj_rank_code high;
 } tkj_code_range;
 
 /** From the candidates' lowest code to the highest one, in every thread. */
 TKJ_DEVICE tkj_code_range tkj_range_of_codes(const tkj_list *list, tkj_u32 candidates,
                                              tkj_listed_shared *shared)
 {
-    tkj_code_range range = {~(tkj_u64)0, 0};
+    tkj_code_range range = {~(tkj_rank_code)0, 0};
     TKJ_NO_UNROLL
     for (; candidates != 0; candidates &= candidates - 1) {
-        tkj_u64 code = tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(candidates)));
+        tkj_rank_code code = tkj_rank_code_of(list, tkj_lowest_bit(candidates));
         range.high = code > range.high ? code : range.high;
         range.low = code < range.low ? code : range.low;
     }
-    range.high = tkj_warp_max64(range.high);
-    range.low = ~tkj_warp_max64(~range.low);
+    range.high = tkj_warp_max(range.high);
+    range.low = ~tkj_warp_max(~range.low);
     if (tkj_lane() == 0) {
         shared->high[tkj_warp()] = range.high;
         shared->low[tkj_warp()] = range.low;
     }
     tkj_block_barrier();
-    range.high = tkj_warp_max64(shared->high[tkj_lane() % TKJ_WARPS]);
-    range.low = ~tkj_warp_max64(~shared->low[tkj_lane() % TKJ_WARPS]);
+    range.high = tkj_warp_max((tkj_rank_code)shared->high[tkj_lane() % TKJ_WARPS]);
+    range.low = ~tkj_warp_max(~(tkj_rank_code)shared->low[tkj_lane() % TKJ_WARPS]);
     return range;
 }
 
@@ -200,7 +218,7 @@ TKJ_DEVICE void tkj_decide_outside(const tkj_list *list, const tkj_code_range *r
     TKJ_NO_UNROLL
     for (tkj_u32 bits = candidates; bits != 0; bits &= bits - 1) {
         tkj_u32 bit = bits & (0 - bits);
-        tkj_u64 code = tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(bits)));
+        tkj_rank_code code = tkj_rank_code_of(list, tkj_lowest_bit(bits));
         choice->taken |= code > range->high ? bit : 0;
         choice->candidates ^= code > range->high || code < range->low ? bit : 0;
     }
@@ -210,23 +228,23 @@ TKJ_DEVICE void tkj_decide_outside(const tkj_list *list, const tkj_code_range *r
 TKJ_DEVICE void tkj_bin_by_code(const tkj_list *list, tkj_listed_choice *choice,
                                 tkj_code_range *range, tkj_histogram *histogram)
 {
-    tkj_u64 extent = range->high - range->low;
-    tkj_u32 upper = (tkj_u32)(extent >> 32);
+    tkj_rank_code extent = range->high - range->low;
+    tkj_u32 upper = (tkj_u32)((tkj_u64)extent >> 32);
     tkj_u32 width = upper ? 32 + tkj_bit_width(upper) : tkj_bit_width((tkj_u32)extent);
     tkj_u32 shift = width > TKJ_BIN_BITS ? width - TKJ_BIN_BITS : 0;
     tkj_histogram_clear(histogram);
     tkj_block_barrier();
     TKJ_NO_UNROLL
     for (tkj_u32 bits = choice->candidates; bits != 0; bits &= bits - 1) {
-        tkj_u64 code = tkj_code_of(tkj_own_survivor(list, tkj_lowest_bit(bits)));
+        tkj_rank_code code = tkj_rank_code_of(list, tkj_lowest_bit(bits));
         tkj_atomic_add(&histogram->bins[(tkj_u32)((range->high - code) >> shift)], 1);
     }
     tkj_block_barrier();
     tkj_count own[TKJ_BINS_PER_THREAD] = {0};
     tkj_histogram_collect(histogram, own);
     tkj_histogram_find(histogram, own, choice->wanted);
-    tkj_u64 above = (tkj_u64)histogram->bin << shift; /* codes of the range before the bin */
-    tkj_u64 depth = ((tkj_u64)1 << shift) - 1;
+    tkj_rank_code above = (tkj_rank_code)histogram->bin << shift; /* of the range before the bin */
+    tkj_rank_code depth = ((tkj_rank_code)1 << shift) - 1;
     range->high -= above;
     range->low = extent - above > depth ? range->high - depth : range->low;
     choice->wanted -= (tkj_u32)histogram->before;
@@ -234,15 +252,28 @@ TKJ_DEVICE void tkj_bin_by_code(const tkj_list *list, tkj_listed_choice *choice,
     tkj_decide_outside(list, range, choice);
 }
 
+/** Takes as many candidates as are wanted, whichever they are. */
+TKJ_DEVICE void tkj_settle_equal(tkj_listed_choice *choice, tkj_listed_shared *shared)
+{
+    tkj_u32 place = tkj_warp_slots(tkj_count_bits(choice->candidates), &shared->listed[1]);
+    TKJ_NO_UNROLL
+    for (; choice->candidates != 0 && place < choice->wanted; place++) {
+        choice->taken |= choice->candidates & (0 - choice->candidates);
+        choice->candidates &= choice->candidates - 1;
+    }
+    choice->candidates = choice->wanted = choice->count = 0;
+}
+
+/** Step 2. */
 TKJ_DEVICE void tkj_refine_listed(const tkj_list *list, tkj_listed_choice *choice,
                                   tkj_histogram *histogram, tkj_listed_shared *shared)
 {
-    if (choice->count <= TKJ_COMPARED)
-        return;
     tkj_code_range range = tkj_range_of_codes(list, choice->candidates, shared);
     TKJ_NO_UNROLL
-    while (choice->count > TKJ_COMPARED)
+    while (choice->count > TKJ_COMPARED && range.low < range.high)
         tkj_bin_by_code(list, choice, &range, histogram);
+    if (choice->count > TKJ_COMPARED)
+        tkj_settle_equal(choice, shared);
 }
 
 /* ---- step 3 ---- */
@@ -370,15 +401,5 @@ TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice, 
 }
 
 #endif
-
-/** All steps: the `wanted` largest, at least 1, of a list of at least as many. Histogram and
- * scratch are clear, and a barrier has come since. Ends with a barrier. */
-TKJ_DEVICE void tkj_select_listed(const tkj_list *list, const tkj_value_map *map, tkj_u32 wanted,
-                                  tkj_histogram *histogram, tkj_listed_shared *shared)
-{
-    tkj_listed_choice choice = tkj_choose_listed(list, map, wanted, histogram);
-    tkj_refine_listed(list, &choice, histogram, shared);
-    tkj_list_taken(list, &choice, wanted, shared);
-}
 
 #endif /* TKJ_LISTED_ROW_CUH */

@@ -2,7 +2,7 @@
 /**
  * @file long_row.cuh
  * @brief What select_stream.cu and select_cluster.cu share: rows longer than a block holds, read in
- * rounds; the memory of their lists, and the way out where a sample misled.
+ * rounds; the memory of their lists, and, out of the way of other rows, what rows rarely need.
  */
 #ifndef TKJ_LONG_ROW_CUH
 #define TKJ_LONG_ROW_CUH
@@ -103,6 +103,30 @@ TKJ_DEVICE void append_survivors(const tkj_held_row *held, tkj_u32 passed,
     }
 }
 
+/** Makes crowded candidates of a list fewer. */
+TKJ_OUT_OF_LINE tkj_listed_choice refine_crowded(tkj_u32 first, tkj_u32 step,
+                                                 tkj_listed_choice choice)
+{
+    TKJ_SHARED(tkj_stream_shared, shared);
+    tkj_listing *listing = &shared->listing;
+    const tkj_list list = {listing->passed.survivors, first, step, 0, 0};
+    tkj_refine_listed(&list, &choice, &listing->held.histogram, &listing->listed);
+    return choice;
+}
+
+/** The `wanted` largest, at least 1, of the survivors, which are at least as many, into `listed`.
+ * Histogram and scratch are clear, and a barrier has come since. Ends with a barrier. */
+TKJ_DEVICE void select_listed(const tkj_list *list, const tkj_value_map *map, tkj_u32 wanted,
+                              tkj_listing *listing)
+{
+    tkj_listed_choice choice = tkj_choose_listed(list, map, wanted, &listing->held.histogram);
+    if (choice.count > TKJ_COMPARED)
+        choice = refine_crowded(list->first, list->step, choice);
+    tkj_list_taken(list, &choice, wanted, &listing->listed);
+}
+
+#include "plateau.cuh"
+
 /** The way out where the sample misled: exact on any data. */
 TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_stream_shared *shared)
 {
@@ -115,6 +139,16 @@ TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_st
     tkj_collect(&elements, window.length, &threshold, TKJ_TOPK, &slots, &histogram->scan);
     tkj_block_barrier();
     tkj_write_slots(p, row, &window, TKJ_TOPK, &shared->sort);
+}
+
+/** A row with a plateau, or whose sample misled. All blocks call. */
+TKJ_OUT_OF_LINE void select_unusual(const tkj_select_params *p, tkj_i64 row,
+                                    const tkj_held_row held, bool on_plateau, tkj_u32 plateau)
+{
+    TKJ_SHARED(tkj_stream_shared, shared);
+    bool exact = on_plateau && select_on_plateau(p, row, &held, plateau, shared);
+    if (!exact && cluster_rank() == 0)
+        select_by_digits(p, row, shared);
 }
 
 #endif /* TKJ_LONG_ROW_CUH */

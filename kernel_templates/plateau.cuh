@@ -4,16 +4,21 @@
  * @brief Selection where a plateau of equal scores lies across the k-th place, for select_stream.cu
  * and select_cluster.cu.
  *
- * All scores above the plateau are taken, and as many of the plateau as are wanted, by position. So
- * each block lists the positions of both, ascending; of equal ones at most k are ever needed. Once
- * the blocks know each other's counts, each merges its two lists and writes its own part of the
- * row.
+ * All scores above the plateau are taken, and as many of the plateau as are wanted. So each block
+ * lists the positions of both; of equal ones at most k are ever needed. Once the blocks know each
+ * other's counts, each writes its own part of the row. With TKJ_ORDERED lists are ascending, the
+ * blocks' shares of the row one behind the other, and a part is merged from both lists.
  *
  * Exact if, and only if, at most k scores are above the plateau and at least k in all: counted, not
  * assumed.
  */
 #ifndef TKJ_PLATEAU_CUH
 #define TKJ_PLATEAU_CUH
+
+/* Equal positions that are kept: the first k of them, or the last. */
+#define KEPT ((tkj_u32)TKJ_TOPK)
+
+#if TKJ_ORDERED
 
 /* Scores of one warp's turn: TKJ_GROUPS groups a lane, a group's lanes side by side. */
 #define TURN (TKJ_WARP * TKJ_ITEMS)
@@ -98,9 +103,6 @@ TKJ_DEVICE tkj_turns turns_of(const tkj_held_row *held, tkj_u32 rank, tkj_u32 si
     return turns;
 }
 
-/* Equal positions that are kept: the first k of them, or the last. */
-#define KEPT ((tkj_u32)TKJ_TOPK)
-
 /** This lane's scores of a turn above the plateau, and on it. */
 TKJ_DEVICE tkj_u32 split_turn(const tkj_held_row *held, tkj_u32 plateau, tkj_i32 column,
                               tkj_u32 *equal)
@@ -151,11 +153,11 @@ TKJ_DEVICE tkj_ring equal_ring(tkj_u32 count, tkj_listing *shared)
     return ring;
 }
 
-/** Lists the share of block `rank` of `size`. */
-TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plateau, tkj_u32 rank,
-                                          tkj_u32 size, tkj_listing *shared)
+/** Lists the share of this block. Ends with a barrier. */
+TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plateau,
+                                          tkj_listing *shared)
 {
-    tkj_turns turns = turns_of(held, rank, size);
+    tkj_turns turns = turns_of(held, cluster_rank(), cluster_size());
     tkj_plateau_counts counts = {0, 0};
     tkj_u32 parity = 0;
     for (tkj_i32 first = turns.begin; first < turns.end; first += TKJ_WARPS, parity ^= 1) {
@@ -182,8 +184,52 @@ TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plat
         store_positions(held, column, above, above_base, above_ranks, &above_ring);
         store_positions(held, column, equal, equal_base, equal_ranks, &kept_ring);
     }
+    tkj_block_barrier();
     return counts;
 }
+
+#else
+
+/** Stores positions of this thread's marked scores from a place on, while there is one. */
+TKJ_DEVICE void store_marked(const tkj_held_row *held, tkj_u32 marked, tkj_u32 place,
+                             tkj_u32 capacity, tkj_u32 *positions)
+{
+    TKJ_NO_UNROLL
+    for (; marked != 0 && place < capacity; marked &= marked - 1, place++)
+        positions[place] = position_of(held, tkj_lowest_bit(marked));
+}
+
+/** Lists the share of this block. The counts are 0. Ends with a barrier. */
+TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plateau,
+                                          tkj_listing *shared)
+{
+    TKJ_NO_UNROLL
+    for (tkj_u32 round = 0; round < rounds_of(held); round++) {
+        const tkj_held_row moved = round_of(held, round);
+        tkj_quad quads[TKJ_GROUPS];
+        load_groups(&moved, quads);
+        tkj_u32 above = 0;
+        tkj_u32 equal = 0;
+        TKJ_UNROLL
+        for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
+            tkj_u32 key = tkj_float_key(score_of(quads, e));
+            above |= (tkj_u32)(key > plateau) << e;
+            equal |= (tkj_u32)(key == plateau) << e;
+        }
+        tkj_u32 inside = window_mask(&moved);
+        above &= inside;
+        equal &= inside;
+        const tkj_places places =
+            tkj_warp_places(tkj_count_bits(above), tkj_count_bits(equal), shared->counts);
+        store_marked(&moved, above, places.first, TKJ_LIST, shared->passed.positions.above);
+        store_marked(&moved, equal, places.second, KEPT, shared->passed.positions.equal);
+    }
+    tkj_block_barrier();
+    const tkj_plateau_counts counts = {shared->counts[0], shared->counts[1]};
+    return counts;
+}
+
+#endif
 
 /** What a block has to write of the row. */
 typedef struct tkj_plateau_part {
@@ -226,6 +272,21 @@ TKJ_DEVICE tkj_plateau_part share_out(tkj_plateau_counts own, tkj_listing *share
     return part;
 }
 
+/** Writes one slot: its position if the row is still to be sorted, else into every output. */
+TKJ_DEVICE void write_slot(const tkj_select_params *p, tkj_i64 row, const tkj_window *window,
+                           tkj_u32 slot, tkj_u32 position)
+{
+#if TKJ_SORTED
+    ((tkj_index *)p->indices)[row * p->indices_stride + slot] = (tkj_index)position;
+#else
+    tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window->start,
+                             1};
+    tkj_emit(p, row, window, &elements, slot, position);
+#endif
+}
+
+#if TKJ_ORDERED
+
 /** How many of an ascending list's `count` positions, from place `first` on, are below `position`.
  */
 TKJ_DEVICE tkj_u32 count_below(const tkj_u32 *positions, tkj_u32 first, tkj_u32 count,
@@ -241,19 +302,6 @@ TKJ_DEVICE tkj_u32 count_below(const tkj_u32 *positions, tkj_u32 first, tkj_u32 
             high = middle;
     }
     return low;
-}
-
-/** Writes one slot: its position if the row is still to be sorted, else into every output. */
-TKJ_DEVICE void write_slot(const tkj_select_params *p, tkj_i64 row, const tkj_window *window,
-                           tkj_u32 slot, tkj_u32 position)
-{
-#if TKJ_SORTED
-    ((tkj_index *)p->indices)[row * p->indices_stride + slot] = (tkj_index)position;
-#else
-    tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window->start,
-                             1};
-    tkj_emit(p, row, window, &elements, slot, position);
-#endif
 }
 
 /** Merges both lists of this block into its slots of the row. */
@@ -277,14 +325,28 @@ TKJ_DEVICE void write_part(const tkj_select_params *p, tkj_i64 row, const tkj_wi
     }
 }
 
-/** Steps 3 and 4. All blocks of the cluster call. @return false if the plateau was not the right
+#else
+
+/** Writes both lists of this block into its slots of the row. */
+TKJ_DEVICE void write_part(const tkj_select_params *p, tkj_i64 row, const tkj_window *window,
+                           const tkj_plateau_part *part, tkj_listing *shared)
+{
+    TKJ_NO_UNROLL
+    for (tkj_u32 i = tkj_thread(); i < part->above + part->equal; i += TKJ_THREADS)
+        write_slot(p, row, window, part->slot + i,
+                   i < part->above ? shared->passed.positions.above[i]
+                                   : shared->passed.positions.equal[i - part->above]);
+}
+
+#endif
+
+/** All steps. All blocks of the cluster call. @return false if the plateau was not the right
  * one: then nothing was written */
 TKJ_DEVICE bool select_on_plateau(const tkj_select_params *p, tkj_i64 row, const tkj_held_row *held,
                                   tkj_u32 plateau, tkj_stream_shared *shared)
 {
     tkj_listing *listing = &shared->listing;
-    tkj_plateau_counts own = split_share(held, plateau, cluster_rank(), cluster_size(), listing);
-    tkj_block_barrier();
+    tkj_plateau_counts own = split_share(held, plateau, listing);
     tkj_plateau_part part = share_out(own, listing);
     tkj_window window = listing->held.window;
     if (part.exact)

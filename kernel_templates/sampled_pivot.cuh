@@ -6,9 +6,8 @@
  *
  * With p = k / n, of S samples the k-th largest is near the rank S p; the pivot is at the rank
  * S p + 4 sqrt(S p (1 - p)) + 3, and a second one as far above. The sample is counted in bins
- * by magnitude (half_bins.cuh), which suit most rows; where too much would pass, in bins by value
- * over its own range (value_bins.cuh). Nothing here is trusted: what the pivots let through is
- * counted.
+ * by magnitude (half_bins.cuh), which suit most rows; where too much would pass, in bins of keys
+ * over its own range. Nothing here is trusted: what the pivots let through is counted.
  */
 #ifndef TKJ_SAMPLED_PIVOT_CUH
 #define TKJ_SAMPLED_PIVOT_CUH
@@ -28,7 +27,6 @@
 typedef struct tkj_pivot {
     float low;       /* scores from here on pass */
     float high;      /* few of the k largest are above, more than none */
-    bool tied;       /* what is between them is equal */
     bool on_plateau; /* too many would pass: */
     tkj_u32 plateau; /* the key of most of them */
 } tkj_pivot;
@@ -91,19 +89,51 @@ TKJ_DEVICE tkj_sample_ranks tkj_ranks_of_parts(tkj_i32 n, tkj_u32 capacity)
     return ranks;
 }
 
-/** The range of a sample's bins: from the highest minimum of a warp to the lowest maximum of a
- * quarter of the warps, beyond which few samples are, however far out. */
-TKJ_DEVICE void tkj_sample_range(float x[TKJ_SAMPLED], float *top, float *bottom,
-                                 tkj_held_shared *shared)
+/** Counts samples by magnitude. */
+TKJ_DEVICE void tkj_count_sample(const float x[TKJ_SAMPLED], tkj_histogram *histogram)
 {
-    float high = -TKJ_FLOAT_INFINITY;
-    float low = TKJ_FLOAT_INFINITY;
+    TKJ_UNROLL
+    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i += 2)
+        tkj_count_halves(histogram, x[i], x[i + 1]);
+}
+
+/** A sample's bins: each of 2^shift keys, from the highest one down; what is beyond is in the first
+ * and the last one. */
+typedef struct tkj_sample_bins {
+    tkj_u32 top;
+    tkj_u32 shift;
+} tkj_sample_bins;
+
+TKJ_DEVICE tkj_u32 tkj_sample_bin(const tkj_sample_bins *bins, float x)
+{
+    tkj_u32 key = tkj_float_key(x);
+    tkj_u32 below = key < bins->top ? (bins->top - key) >> bins->shift : 0;
+    return below < TKJ_BINS ? below : TKJ_BINS - 1;
+}
+
+#define TKJ_LOWEST_KEY 0x007fffffu /* of -infinity */
+
+/** The lowest score of a bin, and of those before it; before bin 0 a number above its highest. */
+TKJ_DEVICE float tkj_lowest_of_bins(const tkj_sample_bins *bins, tkj_i32 bin)
+{
+    tkj_i64 key = (tkj_i64)bins->top + 1 - ((tkj_i64)(bin + 1) << bins->shift);
+    return tkj_float_of_key(key > TKJ_LOWEST_KEY ? (tkj_u32)key : TKJ_LOWEST_KEY);
+}
+
+/** Bins from the lowest maximum of a quarter of the warps to the highest minimum of a warp, of
+ * finite samples: few are beyond, however far out. */
+TKJ_DEVICE tkj_sample_bins tkj_sample_bins_of(const float x[TKJ_SAMPLED], tkj_held_shared *shared)
+{
+    tkj_u32 high = TKJ_LOWEST_KEY;
+    tkj_u32 low = 0xffffffffu;
     TKJ_UNROLL
     for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
-        high = fmaxf(high, x[i]);
-        low = fminf(low, x[i]);
+        tkj_u32 key = tkj_float_key(x[i]);
+        bool finite = tkj_is_finite(x[i]);
+        high = finite && key > high ? key : high;
+        low = finite && key < low ? key : low;
     }
-    publish_keys(tkj_float_key(high), tkj_float_key(low), shared);
+    publish_keys(high, low, shared);
     tkj_block_barrier();
     tkj_u32 quarter = shared->high[tkj_lane() % TKJ_WARPS];
     TKJ_UNROLL
@@ -111,29 +141,17 @@ TKJ_DEVICE void tkj_sample_range(float x[TKJ_SAMPLED], float *top, float *bottom
         tkj_u32 other = tkj_shuffle_xor(quarter, mask);
         quarter = other > quarter ? other : quarter;
     }
-    *top = tkj_cut_to_finite(tkj_float_of_key(tkj_warp_min(quarter)));
-    *bottom =
-        tkj_cut_to_finite(tkj_float_of_key(tkj_warp_max(shared->low[tkj_lane() % TKJ_WARPS])));
+    tkj_u32 top = tkj_warp_min(quarter);
+    tkj_u32 bottom = tkj_warp_max(shared->low[tkj_lane() % TKJ_WARPS]);
+    tkj_u32 width = bottom < top ? tkj_bit_width(top - bottom) : 0;
+    tkj_sample_bins bins = {top, width > TKJ_BIN_BITS ? width - TKJ_BIN_BITS : 0};
+    return bins;
 }
 
-/** Counts samples in bins of a map, or without one by magnitude. */
-TKJ_DEVICE void tkj_count_sample(const float x[TKJ_SAMPLED], const tkj_value_map *map,
-                                 tkj_histogram *histogram)
-{
-    TKJ_UNROLL
-    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i += 2) {
-        if (map) {
-            tkj_atomic_add(&histogram->bins[tkj_value_bin(map, x[i])], 1);
-            tkj_atomic_add(&histogram->bins[tkj_value_bin(map, x[i + 1])], 1);
-        } else {
-            tkj_count_halves(histogram, x[i], x[i + 1]);
-        }
-    }
-}
-
-/** Counts all parts of a sample. The histogram need not be clear; nobody is to read it any more. */
-TKJ_DEVICE void tkj_count_parts(const tkj_held_row *held, tkj_u32 parts, const tkj_value_map *map,
-                                tkj_histogram *histogram)
+/** Counts all parts of a sample, in bins of keys or without them by magnitude. The histogram need
+ * not be clear; nobody is to read it any more. */
+TKJ_DEVICE void tkj_count_parts(const tkj_held_row *held, tkj_u32 parts,
+                                const tkj_sample_bins *bins, tkj_histogram *histogram)
 {
     tkj_histogram_clear(histogram);
     tkj_block_barrier();
@@ -141,20 +159,26 @@ TKJ_DEVICE void tkj_count_parts(const tkj_held_row *held, tkj_u32 parts, const t
     for (tkj_u32 part = 0; part < parts; part++) {
         float x[TKJ_SAMPLED];
         tkj_load_sample(held, part, parts, x);
-        tkj_count_sample(x, map, histogram);
+        if (!bins) {
+            tkj_count_sample(x, histogram);
+            continue;
+        }
+        TKJ_UNROLL
+        for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++)
+            tkj_atomic_add(&histogram->bins[tkj_sample_bin(bins, x[i])], 1);
     }
 }
 
-/** Finds the bins of the ranks among the counted samples. */
-TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, const tkj_value_map *map,
+/** Finds the bins of the ranks among the samples counted by magnitude, or by keys. */
+TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, bool by_magnitude,
                                tkj_histogram *histogram)
 {
     tkj_block_barrier();
     tkj_count own[TKJ_BINS_PER_THREAD] = {0};
-    if (map)
-        tkj_histogram_collect(histogram, own);
-    else
+    if (by_magnitude)
         tkj_half_bins_collect(histogram, own);
+    else
+        tkj_histogram_collect(histogram, own);
     tkj_histogram_find(histogram, own, ranks->low, ranks->high);
 }
 
@@ -164,13 +188,18 @@ TKJ_DEVICE float tkj_passing(const tkj_histogram *found)
     return (float)(tkj_u32)(found->before + found->inside);
 }
 
-/** The lowest key of the sampled scores in the bin that was found: where a bin is crowded, most of
- * its scores are equal, and those of a ReLU, of few values or of masked keys are its lowest. */
-TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
-                                     const tkj_value_map *map, tkj_held_shared *shared)
+/** Samples of one bin: the lowest key, and how many have it. */
+typedef struct tkj_level {
+    tkj_u32 key;
+    tkj_u32 count;
+} tkj_level;
+
+/** The level of the bin that was found: where a bin is crowded, most of its scores are equal, and
+ * those of a ReLU, of few values or of masked keys are its lowest. */
+TKJ_DEVICE tkj_level tkj_level_of_bin(const tkj_held_row *held, tkj_u32 parts,
+                                      const tkj_sample_bins *bins, tkj_held_shared *shared)
 {
-    tkj_u32 bin = shared->histogram.bin;
-    tkj_u32 low = 0xffffffffu;
+    tkj_level own = {0xffffffffu, 0};
     TKJ_NO_UNROLL
     for (tkj_u32 part = 0; part < parts; part++) {
         float x[TKJ_SAMPLED];
@@ -178,38 +207,59 @@ TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
         TKJ_UNROLL
         for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
             tkj_u32 key = tkj_float_key(x[i]);
-            low = tkj_value_bin(map, x[i]) == bin && key < low ? key : low;
+            if (tkj_sample_bin(bins, x[i]) == shared->histogram.bin && key <= own.key) {
+                own.count = (key == own.key ? own.count : 0) + 1;
+                own.key = key;
+            }
         }
     }
-    publish_keys(0, low, shared);
+    if (tkj_thread() == 0)
+        shared->listed[0] = 0;
+    publish_keys(0, own.key, shared);
     tkj_block_barrier();
-    return tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]);
+    tkj_level level = {tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]), 0};
+    tkj_u32 count = tkj_warp_sum(own.key == level.key ? own.count : 0);
+    if (tkj_lane() == 0)
+        tkj_atomic_add(&shared->listed[0], count);
+    tkj_block_barrier();
+    level.count = shared->listed[0];
+    return level;
 }
 
-/** The pivots by bins over the range of a sample. */
-TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, tkj_held_shared *shared)
+/** The pivots by bins of keys. Out of the way of other rows, as all that few rows need. */
+TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row row)
 {
+    TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
+    const tkj_held_row *held = &row;
     const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
     tkj_u32 parts = ranks.size / TKJ_SAMPLE;
     const tkj_histogram *found = &shared->histogram;
     float x[TKJ_SAMPLED];
-    float top, bottom;
     tkj_load_sample(held, 0, parts, x);
-    tkj_sample_range(x, &top, &bottom, shared);
-    const tkj_value_map map = tkj_value_map_of(top, bottom);
-    tkj_count_parts(held, parts, &map, &shared->histogram);
-    tkj_find_ranks(&ranks, &map, &shared->histogram);
-    tkj_pivot pivot;
-    pivot.tied = false;
-    float width = (top - bottom) / (float)(TKJ_BINS - 1);
+    const tkj_sample_bins bins = tkj_sample_bins_of(x, shared);
+    tkj_count_parts(held, parts, &bins, &shared->histogram);
+    tkj_find_ranks(&ranks, false, &shared->histogram);
+    tkj_pivot pivot = {tkj_lowest_of_bins(&bins, (tkj_i32)found->bin),
+                       tkj_lowest_of_bins(&bins, (tkj_i32)found->high_bin - 1), false, 0};
     /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
-    float low = top - ((float)found->bin + 0.51f) * width;
-    pivot.low = low == 0.0f ? -0.0f : low;
-    pivot.high = top - ((float)found->high_bin - 0.5f) * width;
-    pivot.on_plateau = tkj_passing(found) > 0.95f * ranks.full;
-    if (pivot.on_plateau)
-        pivot.plateau = tkj_lowest_of_bin(held, parts, &map, shared);
+    pivot.low = pivot.low == 0.0f ? -0.0f : pivot.low;
+    if (tkj_passing(found) > 0.6f * ranks.full) {
+        const tkj_level level = tkj_level_of_bin(held, parts, &bins, shared);
+        float above = tkj_passing(found) - (float)level.count;
+        pivot.on_plateau =
+            tkj_passing(found) > 0.95f * ranks.full ||
+            above + 2.0f * tkj_square_root(above) < 0.5f * (float)(ranks.low + ranks.high);
+        pivot.plateau = level.key;
+    }
     return pivot;
+}
+
+/** Counts all parts of a sample by magnitude. */
+TKJ_OUT_OF_LINE void tkj_count_more(const tkj_held_row held, tkj_u32 parts)
+{
+    TKJ_SHARED(tkj_held_shared, shared);
+    tkj_block_barrier();
+    tkj_count_parts(&held, parts, 0, &shared->histogram);
 }
 
 /** The pivots of a row by magnitude. Part 0 of 1 of its sample is counted. The same in every block
@@ -217,70 +267,15 @@ TKJ_DEVICE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row *held, tkj_held_
 TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, tkj_pivot *pivot, tkj_histogram *histogram)
 {
     const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
-    if (ranks.size != TKJ_SAMPLE) {
-        tkj_block_barrier();
-        tkj_count_parts(held, ranks.size / TKJ_SAMPLE, 0, histogram);
-    }
-    tkj_find_ranks(&ranks, 0, histogram);
+    if (ranks.size != TKJ_SAMPLE)
+        tkj_count_more(*held, ranks.size / TKJ_SAMPLE);
+    tkj_find_ranks(&ranks, true, histogram);
     if (histogram->high_bin < TKJ_HALF_RANK_FIRST || histogram->bin > TKJ_HALF_RANK_LAST ||
         tkj_passing(histogram) > 0.9f * ranks.full)
         return false;
     float low = tkj_half_bin_edge(histogram->bin);
     pivot->low = low == 0.0f ? -0.0f : low; /* both zeros are to pass */
     pivot->high = tkj_half_bin_edge(histogram->high_bin - 1);
-    pivot->tied = false;
-    pivot->on_plateau = false;
-    return true;
-}
-
-/** True if a sampled score is in the bin that was found, by magnitude. */
-TKJ_DEVICE bool tkj_is_in_found_bin(float x, const tkj_histogram *found)
-{
-    tkj_u32 rank = found->bin;
-    float low = rank > TKJ_HALF_RANK_LAST ? -TKJ_FLOAT_INFINITY : tkj_half_bin_edge(rank);
-    float high = tkj_half_bin_edge(rank > TKJ_HALF_RANK_LAST ? TKJ_HALF_RANK_LAST : rank - 1);
-    return (tkj_sign_if_below(x, low == 0.0f ? -0.0f : low) >> 31) == 0 &&
-           tkj_sign_if_below(x, high) >> 31 == 1;
-}
-
-/** Pivots just around the lowest sampled score of the bin that tkj_find_pivot found, if by the
- * sample at most k scores are above it: where a bin is crowded, most of it is mostly equal. @return
- * false, and no pivots, if not */
-TKJ_DEVICE bool tkj_find_tie(const tkj_held_row *held, tkj_pivot *pivot, tkj_held_shared *shared)
-{
-    const tkj_histogram *found = &shared->histogram;
-    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
-    if (ranks.size != TKJ_SAMPLE || found->bin < TKJ_HALF_RANK_FIRST)
-        return false;
-    float x[TKJ_SAMPLED];
-    tkj_load_sample(held, 0, 1, x);
-    tkj_u32 low = 0xffffffffu;
-    TKJ_UNROLL
-    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
-        tkj_u32 key = tkj_float_key(x[i]);
-        low = tkj_is_in_found_bin(x[i], found) && key < low ? key : low;
-    }
-    if (tkj_thread() == 0)
-        shared->listed[0] = 0;
-    publish_keys(0, low, shared);
-    tkj_block_barrier();
-    tkj_u32 key = tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]);
-    tkj_u32 equal = 0;
-    TKJ_UNROLL
-    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++)
-        equal += tkj_float_key(x[i]) == key;
-    equal = tkj_warp_sum(equal);
-    if (tkj_lane() == 0)
-        tkj_atomic_add(&shared->listed[0], equal);
-    tkj_block_barrier();
-    float above = tkj_passing(found) - (float)shared->listed[0];
-    float wanted = 0.5f * (float)(ranks.low + ranks.high);
-    float value = tkj_float_of_key(key);
-    bool nan_is_equal = TKJ_NAN_LAST && value == -TKJ_FLOAT_INFINITY; /* for the filter */
-    if (above + 2.0f * tkj_square_root(above) > wanted || nan_is_equal)
-        return false;
-    pivot->low = value == 0.0f ? -0.0f : value; /* both zeros are equal */
-    pivot->high = tkj_float_of_key(key + 1);
     pivot->on_plateau = false;
     return true;
 }

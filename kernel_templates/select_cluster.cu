@@ -10,11 +10,10 @@
  *    of its share of the row arrives. It reads its share once and lists what is not below the
  *    higher one, which is certain to be taken, and what is between them.
  * 4. Once the blocks know each other's counts, each writes what is certain. The scores in between
- *    come to the first block (gather.cuh), which selects what is wanted of them (listed_row.cuh);
- *    of equal ones each block writes a part.
- * 5. Where too many would pass, and not all of them are equal, a plateau lies across the k-th
- * place: see plateau.cuh. If the counts show that the pivots misled, the first block takes the row
- * digit by digit (radix.cuh): slower, but rare and exact.
+ *    come to the first block (gather.cuh), which selects what is wanted of them (listed_row.cuh).
+ * 5. Where the sample shows that too many would pass, a plateau of equal scores lies across the
+ *    k-th place: see plateau.cuh. If the counts show that the pivots misled, the first block takes
+ *    the row digit by digit (radix.cuh): slower, but rare and exact.
  *
  * Exact: the counts say that at most k scores are not below the higher pivot, so they are taken,
  * and at least k not below the lower one. Deterministic with TKJ_ORDERED: nothing is certain then,
@@ -77,8 +76,6 @@ TKJ_DEVICE void list_share(const tkj_held_row *held, const tkj_pivot *pivot,
     tkj_block_barrier();
 }
 
-#include "plateau.cuh"
-
 /* ---- step 4 ---- */
 
 /** Writes positions into the slots from `first` on. */
@@ -92,49 +89,15 @@ TKJ_DEVICE void write_positions(const tkj_select_params *p, tkj_i64 row, const t
         tkj_emit(p, row, window, &elements, first + i, positions[i]);
 }
 
-/** Step 4 where the survivors are equal: this block's part of what is wanted. @return false if the
- * pivots misled */
-TKJ_DEVICE bool write_tied(const tkj_select_params *p, tkj_i64 row, const tkj_share *share,
-                           tkj_stream_shared *shared)
-{
-    const tkj_listing *listing = &shared->listing;
-    const tkj_tied_share tied = share_tied(share, &shared->gather);
-    const tkj_window window = listing->held.window;
-    tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window.start,
-                             1};
-    if (!tied.exact)
-        return false;
-    write_positions(p, row, &window, share->slot, listing->listed.selected, listing->counts[0]);
-    TKJ_NO_UNROLL
-    for (tkj_u32 i = tkj_thread(); i < tied.count; i += TKJ_THREADS)
-        tkj_emit(p, row, &window, &elements, tied.slot + i,
-                 POSITION_OF(listing->passed.survivors[i]));
-    return true;
-}
-
-/** Pivots of a row in which too much would pass between those by magnitude, or in one bin; out of
- * the way of other rows. */
-TKJ_OUT_OF_LINE tkj_pivot find_crowded(const tkj_element *row, tkj_i32 first, tkj_i32 begin,
-                                       tkj_i32 end)
-{
-    TKJ_SHARED(tkj_stream_shared, shared);
-    const tkj_held_row held = {row, first, 0, begin, end, 1};
-    tkj_pivot pivot;
-    pivot.tied = TKJ_CERTAIN && tkj_find_tie(&held, &pivot, &shared->listing.held);
-    if (!pivot.tied)
-        pivot = tkj_find_pivot_in_range(&held, &shared->listing.held);
-    return pivot;
-}
-
 /** The pivots. `sample`: part 0 of 1. */
 TKJ_DEVICE tkj_pivot find_pivots(const tkj_held_row *held, const float sample[TKJ_SAMPLED],
                                  tkj_histogram *histogram)
 {
     tkj_pivot pivot;
     tkj_block_barrier();
-    tkj_count_sample(sample, 0, histogram);
+    tkj_count_sample(sample, histogram);
     if (!tkj_find_pivot(held, &pivot, histogram) || histogram->bin == histogram->high_bin)
-        pivot = find_crowded(held->row, held->first, held->begin, held->end);
+        pivot = tkj_find_pivot_in_range(*held);
     return pivot;
 }
 
@@ -154,24 +117,22 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
         gather_await();
     gathering->listed = true;
     send_counts(listing->counts, &shared->gather);
-    if (tkj_thread() == 0 && cluster_rank() != 0 && !pivot->tied)
+    if (tkj_thread() == 0 && cluster_rank() != 0)
         send_list(listing->passed.survivors, listing->counts[1], &shared->gather);
-    const tkj_share share = receive_counts(gathering, !pivot->tied, &shared->gather);
+    const tkj_share share = receive_counts(gathering, &shared->gather);
     tkj_window window = listing->held.window;
-    if (TKJ_CERTAIN && share.exact && !pivot->tied)
+    if (TKJ_CERTAIN && share.exact)
         write_positions(p, row, &window, share.slot, listing->listed.selected, listing->counts[0]);
     if (cluster_rank() == 0)
         receive_lists(gathering, &shared->gather);
     gathering->parity ^= 1;
-    if (pivot->tied)
-        return write_tied(p, row, &share, shared);
     tkj_u32 wanted = TKJ_TOPK - share.certain;
     if (cluster_rank() != 0 || !share.exact || wanted == 0)
         return share.exact;
     const tkj_list list =
         gathered(listing->passed.survivors, (tkj_u32)(held->end - held->begin), &shared->gather);
     const tkj_value_map map = tkj_value_map_of(pivot->high, pivot->low);
-    tkj_select_listed(&list, &map, wanted, &listing->held.histogram, &listing->listed);
+    select_listed(&list, &map, wanted, listing);
     window = listing->held.window;
 #if TKJ_CERTAIN
     write_positions(p, row, &window, share.certain, listing->listed.selected, wanted);
@@ -233,15 +194,10 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_gatherin
             gather_start();
         gathering->started = true;
         const tkj_pivot pivot = find_pivots(&held, sample, &listing->held.histogram);
-        bool exact;
-        if (!pivot.on_plateau) {
-            exact = select_long(p, row, &held, &pivot, quads, gathering, shared);
-        } else {
+        if (pivot.on_plateau)
             gather_await();
-            exact = select_on_plateau(p, row, &held, pivot.plateau, shared);
-        }
-        if (!exact && cluster_rank() == 0)
-            select_by_digits(p, row, shared);
+        if (pivot.on_plateau || !select_long(p, row, &held, &pivot, quads, gathering, shared))
+            select_unusual(p, row, held, pivot.on_plateau, pivot.plateau);
     } else {
         if (gathering->started)
             gather_await();

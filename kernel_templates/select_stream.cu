@@ -68,10 +68,6 @@ TKJ_DEVICE void list_row(const tkj_held_row *held, float pivot, tkj_listing *lis
     tkj_block_barrier();
 }
 
-/* ---- steps 3 and 4 on a plateau ---- */
-
-#include "plateau.cuh"
-
 /* ---- steps 2 to 4 ---- */
 
 /** Step 2. */
@@ -80,16 +76,16 @@ TKJ_DEVICE tkj_pivot find_pivot(const tkj_held_row *held, tkj_listing *listing)
     tkj_histogram *histogram = &listing->held.histogram;
     float sample[TKJ_SAMPLED];
     tkj_load_sample(held, 0, 1, sample);
-    if (tkj_thread() == 0)
-        listing->counts[1] = 0;
+    if (tkj_thread() < 2)
+        listing->counts[tkj_thread()] = 0;
     tkj_listed_clear(&listing->listed);
     prefetch_round(held, 0);
     tkj_histogram_clear(histogram);
     tkj_block_barrier();
-    tkj_count_sample(sample, 0, histogram);
+    tkj_count_sample(sample, histogram);
     tkj_pivot pivot;
     if (!tkj_find_pivot(held, &pivot, histogram))
-        pivot = tkj_find_pivot_in_range(held, &listing->held);
+        pivot = tkj_find_pivot_in_range(*held);
     return pivot;
 }
 
@@ -104,7 +100,7 @@ TKJ_DEVICE bool select_survivors(const tkj_held_row *held, const tkj_pivot *pivo
     if (list.end < TKJ_TOPK || list.end > TKJ_LIST)
         return false;
     const tkj_value_map map = tkj_value_map_of(pivot->high, pivot->low);
-    tkj_select_listed(&list, &map, TKJ_TOPK, &listing->held.histogram, &listing->listed);
+    select_listed(&list, &map, TKJ_TOPK, listing);
     return true;
 }
 
@@ -126,12 +122,10 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
     }
     if (is_long(&held)) {
         const tkj_pivot pivot = find_pivot(&held, listing);
-        bool exact = pivot.on_plateau ? select_on_plateau(p, row, &held, pivot.plateau, shared)
-                                      : select_survivors(&held, &pivot, listing);
-        if (!exact)
-            select_by_digits(p, row, shared);
-        if (!exact || pivot.on_plateau)
-            return; /* it is written */
+        if (pivot.on_plateau || !select_survivors(&held, &pivot, listing)) {
+            select_unusual(p, row, held, pivot.on_plateau, pivot.plateau);
+            return;
+        }
         selection.positions = listing->listed.selected;
         window = listing->held.window;
     } else if (window.length > TKJ_TOPK) {
