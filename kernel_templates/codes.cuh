@@ -12,8 +12,9 @@
 #include "ordered_key.cuh"
 #include "scan.cuh"
 
-/* Codes that are compared one by one: each reads all, so 256 cost as much as a histogram. */
-#define TKJ_COMPARED 256
+/* Codes that are compared one by one: all of them by each, in turns of one a warp, so that so many
+ * cost as much as a histogram. */
+#define TKJ_COMPARED (TKJ_THREADS <= 256 ? 64 : 128)
 
 TKJ_DEVICE tkj_u64 tkj_code(tkj_u32 key, tkj_u32 position)
 {

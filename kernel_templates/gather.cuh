@@ -140,12 +140,18 @@ typedef struct tkj_share {
     bool exact;      /* they are at most k, with the survivors at least k, and all are listed */
 } tkj_share;
 
-/** Waits for the counts: all threads of each block. In the first one the lists are expected then.
- */
+/** Waits for the counts: all threads of each block. @return what this lane's block listed, if the
+ * row has so many blocks: certain scores, in the upper half survivors */
+TKJ_DEVICE tkj_u64 await_counts(tkj_u32 parity, tkj_gather *gather)
+{
+    tkj_mbarrier_wait(&gather->counts_arrived, parity);
+    return tkj_lane() < cluster_size() ? gather->counts[tkj_lane() % TKJ_CLUSTER_MAX] : 0;
+}
+
+/** Waits for the counts. In the first block the lists are expected then. */
 TKJ_DEVICE tkj_share receive_counts(const tkj_gathering *gathering, tkj_gather *gather)
 {
-    tkj_mbarrier_wait(&gather->counts_arrived, gathering->parity);
-    tkj_u64 both = tkj_lane() < cluster_size() ? gather->counts[tkj_lane() % TKJ_CLUSTER_MAX] : 0;
+    tkj_u64 both = await_counts(gathering->parity, gather);
     tkj_u32 certain = (tkj_u32)both;
     tkj_u32 survivors = (tkj_u32)(both >> 32);
     if (cluster_rank() == 0 && tkj_warp() == 0) {
@@ -159,6 +165,13 @@ TKJ_DEVICE tkj_share receive_counts(const tkj_gathering *gathering, tkj_gather *
     share.exact = tkj_warp_max(survivors) <= region_size() && share.certain <= TKJ_TOPK &&
                   share.certain + tkj_warp_sum(survivors) >= TKJ_TOPK;
     return share;
+}
+
+/** Instead of receive_lists, where counts are sent but no lists. */
+TKJ_DEVICE void skip_lists(tkj_gather *gather)
+{
+    if (cluster_rank() == 0 && tkj_thread() == 0)
+        tkj_mbarrier_arrive_expect(&gather->lists_arrived, 0);
 }
 
 /** Waits for the lists: all threads of the first block. */

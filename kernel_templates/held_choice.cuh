@@ -52,6 +52,7 @@ typedef struct tkj_held_shared {
 #endif
     tkj_u64 candidates[TKJ_COMPARED]; /* codes */
     tkj_choice refined;               /* held_refine.cuh; of thread 0 */
+    bool distinct;                    /* a list's bins have one key each (tkj_bins_are_distinct) */
     tkj_u32 listed[2];                /* positions that are taken, candidates */
     tkj_u32 high[TKJ_WARPS];          /* extreme keys of each warp's scores */
     tkj_u32 low[TKJ_WARPS];

@@ -146,12 +146,22 @@ TKJ_DEVICE void bin_by_key(const tkj_held_row *held, const tkj_key_bins *bins, t
     choice->all_equal = bins->shift == 0;
 }
 
-/** The score at which the warps' extremes say that the row is flat, or NaN. */
-TKJ_DEVICE float bottom_of(const tkj_held_shared *shared)
+/** What the warps' extremes say of the row. */
+typedef struct tkj_shape {
+    float bottom;  /* at which it is flat, or NaN */
+    bool distinct; /* as tkj_bins_are_distinct */
+} tkj_shape;
+
+TKJ_DEVICE tkj_shape shape_of(const tkj_held_shared *shared)
 {
-    tkj_u32 low = tkj_lane() < TKJ_WARPS ? shared->low[tkj_lane() % TKJ_WARPS] : 0;
+    tkj_u32 high = shared->high[tkj_lane() % TKJ_WARPS];
+    tkj_u32 low = shared->low[tkj_lane() % TKJ_WARPS];
+    tkj_u32 highest = tkj_warp_max(high == 0xffffffffu ? 0 : high);
     tkj_u32 lowest = tkj_warp_min(low == 0 ? 0xffffffffu : low);
-    return tkj_float_of_key(lowest == tkj_warp_max(low) ? lowest : 0xffffffffu);
+    bool is_flat = lowest == tkj_warp_max(low);
+    tkj_shape shape = {tkj_float_of_key(is_flat ? lowest : 0xffffffffu),
+                       tkj_bins_are_distinct(tkj_float_of_key(highest), tkj_float_of_key(lowest))};
+    return shape;
 }
 
 /** Where the k-th largest is on a plateau at the bottom of the row, such as the zeros of a ReLU or
@@ -194,11 +204,7 @@ TKJ_DEVICE void try_plateau(const tkj_held_row *held, float plateau, tkj_choice 
 TKJ_DEVICE void settle_equal(tkj_choice *choice, tkj_held_shared *shared)
 {
     tkj_u32 place = tkj_warp_slots(tkj_count_bits(choice->candidates), &shared->listed[1]);
-    TKJ_NO_UNROLL
-    for (; choice->candidates != 0 && place < choice->wanted; place++) {
-        choice->taken |= choice->candidates & (0 - choice->candidates);
-        choice->candidates &= choice->candidates - 1;
-    }
+    choice->taken |= tkj_taken_bits(choice->candidates, place, choice->wanted);
     choice->candidates = 0;
     choice->count = 0;
 }
@@ -217,11 +223,15 @@ TKJ_REFINE tkj_u64 refine_choice(const tkj_held_row held, tkj_u32 taken, tkj_u32
 {
     TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
     tkj_choice choice = {taken, candidates, wanted, count, false};
-    float bottom = bottom_of(shared);
+    const tkj_shape shape = shape_of(shared);
+    float bottom = shape.bottom;
+    tkj_u32 bin = shared->histogram.bin;
     tkj_block_barrier(); /* the extremes are about to be written anew */
     bool is_flat = bottom == bottom && (!TKJ_NAN_LAST || bottom != -TKJ_FLOAT_INFINITY);
-    if (is_flat && shared->histogram.bin == TKJ_BINS - 1)
+    if (is_flat && bin == TKJ_BINS - 1)
         try_plateau(&held, bottom, &choice, &shared->scan);
+    else
+        choice.all_equal = shape.distinct && bin > 0 && bin < TKJ_BINS - 1;
     TKJ_NO_UNROLL
     while (is_crowded(&choice)) {
         const tkj_key_range range = range_of_candidates(&held, choice.candidates, shared);

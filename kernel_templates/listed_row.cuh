@@ -10,8 +10,8 @@
  *    divides the keys' range by at least TKJ_BINS / 2. Of equal ones as many are taken as are
  *    wanted; with TKJ_ORDERED there are none, for bins are by codes (codes.cuh) then.
  * 3. Compare the candidates' codes one by one.
- * 4. List the positions of what is taken: as it comes, or with TKJ_ORDERED ascending, by a bitmap
- *    that holds TKJ_MARKED positions at a time.
+ * 4. List the positions of what is taken: as it comes, or with TKJ_ORDERED ascending, each
+ *    where its rank in a bitmap says that holds TKJ_MARKED positions at a time.
  *
  * Exact: bins are monotone in the score, and codes are exact.
  *
@@ -36,14 +36,18 @@ typedef tkj_pair tkj_survivor;
 TKJ_STATIC_ASSERT(TKJ_LIST % TKJ_THREADS == 0 && TKJ_LISTED <= 32, "a word has a bit for each");
 TKJ_STATIC_ASSERT(TKJ_LISTED % TKJ_BATCH == 0, "batches are full");
 
-/* Positions that the bitmap holds. */
-#define TKJ_MARKED (TKJ_THREADS * 128)
+/* Positions that the bitmap holds, and words of it for each thread. */
+#define TKJ_MARK_WORDS (TKJ_BINS / TKJ_THREADS * 2)
+#define TKJ_MARKED (TKJ_THREADS * TKJ_MARK_WORDS * 32)
 
 /** Shared memory. */
 typedef struct tkj_listed_shared {
 #if TKJ_ORDERED
-    tkj_quad marks[TKJ_THREADS]; /* a bitmap of TKJ_MARKED positions; all 0 but in step 4 */
-    tkj_u64 last;                /* code of the k-th largest */
+    union {
+        tkj_quad words_at_once;
+        tkj_u32 marks[TKJ_MARKED / 32]; /* a bitmap of positions; all 0 but in step 4 */
+    };
+    tkj_u64 last; /* code of the k-th largest */
 #endif
     tkj_u64 codes[TKJ_COMPARED];
     tkj_u64 low[TKJ_WARPS]; /* extreme codes of each warp's candidates */
@@ -65,14 +69,24 @@ typedef struct tkj_list {
     tkj_u32 positions; /* all are below */
 } tkj_list;
 
+#if TKJ_ORDERED
+/** Clears the bitmap. */
+TKJ_DEVICE void tkj_clear_marks(tkj_listed_shared *shared)
+{
+    const tkj_quad zero = {{0, 0, 0, 0}};
+    TKJ_UNROLL
+    for (tkj_u32 q = 0; q < TKJ_MARK_WORDS / 4; q++)
+        ((tkj_quad *)shared->marks)[q * TKJ_THREADS + tkj_thread()] = zero;
+}
+#endif
+
 /** Makes the scratch ready for a list; a barrier must follow. */
 TKJ_DEVICE void tkj_listed_clear(tkj_listed_shared *shared)
 {
     if (tkj_thread() < 2)
         shared->listed[tkj_thread()] = 0;
 #if TKJ_ORDERED
-    const tkj_quad zero = {{0, 0, 0, 0}};
-    shared->marks[tkj_thread()] = zero;
+    tkj_clear_marks(shared);
 #endif
 }
 
@@ -256,11 +270,7 @@ TKJ_DEVICE void tkj_bin_by_code(const tkj_list *list, tkj_listed_choice *choice,
 TKJ_DEVICE void tkj_settle_equal(tkj_listed_choice *choice, tkj_listed_shared *shared)
 {
     tkj_u32 place = tkj_warp_slots(tkj_count_bits(choice->candidates), &shared->listed[1]);
-    TKJ_NO_UNROLL
-    for (; choice->candidates != 0 && place < choice->wanted; place++) {
-        choice->taken |= choice->candidates & (0 - choice->candidates);
-        choice->candidates &= choice->candidates - 1;
-    }
+    choice->taken |= tkj_taken_bits(choice->candidates, place, choice->wanted);
     choice->candidates = choice->wanted = choice->count = 0;
 }
 
@@ -314,41 +324,56 @@ TKJ_DEVICE void tkj_mark_taken(const tkj_list *list, tkj_u32 taken, tkj_u32 firs
 {
     TKJ_NO_UNROLL
     for (; taken != 0; taken &= taken - 1) {
-        tkj_u32 position = POSITION_OF(tkj_own_survivor(list, tkj_lowest_bit(taken)));
-        tkj_u32 place = position - first;
+        tkj_u32 place = POSITION_OF(tkj_own_survivor(list, tkj_lowest_bit(taken))) - first;
         if (place < TKJ_MARKED)
-            tkj_atomic_or(&shared->marks[place / 128].words[place / 32 % 4], 1u << (place % 32));
+            tkj_atomic_or(&shared->marks[place / 32], 1u << (place % 32));
     }
 }
 
-/** Lists the marked positions from slot `slot` on, and clears the marks: a thread has `words`
- * consecutive words. @return the slot after the last */
-TKJ_DEVICE tkj_u32 tkj_list_marked(tkj_u32 first, tkj_u32 words, tkj_u32 slot,
-                                   tkj_listed_shared *shared)
+/** Counts the marks before each word; a barrier must have come before. @return all */
+TKJ_DEVICE tkj_u32 tkj_rank_marks(tkj_u16 *ranks, tkj_listed_shared *shared)
 {
-    tkj_u32 *own = (tkj_u32 *)shared->marks + tkj_thread() * words;
+    const tkj_u32 *own = shared->marks + tkj_thread() * TKJ_MARK_WORDS;
+    tkj_u32 before[TKJ_MARK_WORDS];
     tkj_u32 count = 0;
-    for (tkj_u32 w = 0; w < words; w++)
+    TKJ_UNROLL
+    for (tkj_u32 w = 0; w < TKJ_MARK_WORDS; w++) {
+        before[w] = count;
         count += tkj_count_bits(own[w]);
-    tkj_u32 inclusive = count + tkj_warp_exclusive_sum(count);
+    }
+    tkj_u32 below = tkj_warp_exclusive_sum(count);
     if (tkj_lane() == TKJ_WARP - 1)
-        shared->scan.warp_sums[tkj_warp()] = inclusive;
+        shared->scan.warp_sums[tkj_warp()] = below + count;
     tkj_block_barrier();
     tkj_count total;
-    tkj_u32 lower = (tkj_u32)tkj_sum_of_lower_warps(&shared->scan, &total);
-    tkj_u32 *selected = shared->selected + slot + lower + inclusive - count;
-    for (tkj_u32 w = 0; w < words; w++) {
-        for (tkj_u32 bits = own[w]; bits != 0; bits &= bits - 1)
-            *selected++ = first + (tkj_thread() * words + w) * 32 + tkj_lowest_bit(bits);
-        own[w] = 0;
-    }
-    return slot + (tkj_u32)total;
+    below += (tkj_u32)tkj_sum_of_lower_warps(&shared->scan, &total);
+    TKJ_UNROLL
+    for (tkj_u32 w = 0; w < TKJ_MARK_WORDS; w++)
+        ranks[tkj_thread() * TKJ_MARK_WORDS + w] = (tkj_u16)(below + before[w]);
+    tkj_block_barrier();
+    return (tkj_u32)total;
 }
 
-/** Steps 3 and 4, of `asked` in all. */
-TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice, tkj_u32 asked,
-                               tkj_listed_shared *shared)
+/** Lists the marked positions from slot `slot` on: each where its rank says. */
+TKJ_DEVICE void tkj_list_marked(const tkj_list *list, tkj_u32 taken, tkj_u32 first, tkj_u32 slot,
+                                const tkj_u16 *ranks, tkj_listed_shared *shared)
 {
+    TKJ_NO_UNROLL
+    for (; taken != 0; taken &= taken - 1) {
+        tkj_u32 position = POSITION_OF(tkj_own_survivor(list, tkj_lowest_bit(taken)));
+        tkj_u32 place = position - first;
+        if (place < TKJ_MARKED) {
+            tkj_u32 lower = shared->marks[place / 32] & ((1u << (place % 32)) - 1);
+            shared->selected[slot + ranks[place / 32] + tkj_count_bits(lower)] = position;
+        }
+    }
+}
+
+/** Steps 3 and 4, of `asked` in all. Nobody is to read the histogram any more. */
+TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice, tkj_u32 asked,
+                               tkj_histogram *histogram, tkj_listed_shared *shared)
+{
+    tkj_u16 *ranks = (tkj_u16 *)histogram->bins;
     if (choice->wanted == choice->count)
         choice->taken |= choice->candidates;
     else
@@ -356,12 +381,15 @@ TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice, 
     tkj_u32 slot = 0;
     TKJ_NO_UNROLL
     for (tkj_u32 first = 0; first < list->positions; first += TKJ_MARKED) {
-        tkj_u32 left = list->positions - first;
-        tkj_u32 words = left < TKJ_MARKED ? (left + TKJ_THREADS * 32 - 1) / (TKJ_THREADS * 32) : 4;
         tkj_mark_taken(list, choice->taken, first, shared);
         tkj_block_barrier();
-        slot = tkj_list_marked(first, words, slot, shared);
+        tkj_u32 marked = tkj_rank_marks(ranks, shared);
+        tkj_list_marked(list, choice->taken, first, slot, ranks, shared);
+        slot += marked;
         tkj_block_barrier();
+        tkj_clear_marks(shared);
+        if (list->positions - first > TKJ_MARKED)
+            tkj_block_barrier();
     }
 }
 
@@ -369,7 +397,7 @@ TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice, 
 
 /** Steps 3 and 4, of `asked` in all. */
 TKJ_DEVICE void tkj_list_taken(const tkj_list *list, tkj_listed_choice *choice, tkj_u32 asked,
-                               tkj_listed_shared *shared)
+                               tkj_histogram *histogram, tkj_listed_shared *shared)
 {
     bool whole = choice->wanted == choice->count;
     tkj_u32 taken = choice->taken | (whole ? choice->candidates : 0);

@@ -16,12 +16,6 @@
 TKJ_STATIC_ASSERT(TKJ_TOPK <= TKJ_LIST * 2 / 3, "enough more than k scores may pass");
 TKJ_STATIC_ASSERT(TKJ_TOPK < TKJ_CAPACITY - TKJ_GROUP, "long windows have more than k scores");
 
-/** Scores above a plateau, and on it. */
-typedef struct tkj_plateau_counts {
-    tkj_u32 above;
-    tkj_u32 equal;
-} tkj_plateau_counts;
-
 /** What passed; on a plateau, positions alone. */
 typedef union tkj_passed {
     tkj_quad aligned;
@@ -37,9 +31,8 @@ typedef struct tkj_listing {
     tkj_held_shared held;
     tkj_passed passed;
     tkj_listed_shared listed;
-    tkj_u32 counts[2];                 /* positions that this block listed as certain; survivors */
+    tkj_u32 counts[2]; /* that this block listed: certain, or above a plateau; others */
     tkj_u32 warp_counts[2][TKJ_WARPS]; /* of one turn, on a plateau; turns alternate */
-    tkj_plateau_counts plateau;        /* of this block */
 } tkj_listing;
 
 /** Shared memory: one phase at a time. */
@@ -52,6 +45,15 @@ typedef struct tkj_stream_shared {
     tkj_gather gather;
 #endif
 } tkj_stream_shared;
+
+/** Before a row; a barrier must follow. */
+TKJ_DEVICE void clear_counts(tkj_listing *listing)
+{
+    if (tkj_thread() < 2)
+        listing->counts[tkj_thread()] = 0;
+    if (tkj_thread() == 0)
+        listing->held.distinct = false;
+}
 
 /** The row as it is in round r of this block. */
 TKJ_DEVICE tkj_held_row round_of(const tkj_held_row *held, tkj_u32 round)
@@ -110,7 +112,10 @@ TKJ_OUT_OF_LINE tkj_listed_choice refine_crowded(tkj_u32 first, tkj_u32 step,
     TKJ_SHARED(tkj_stream_shared, shared);
     tkj_listing *listing = &shared->listing;
     const tkj_list list = {listing->passed.survivors, first, step, 0, 0};
-    tkj_refine_listed(&list, &choice, &listing->held.histogram, &listing->listed);
+    if (!TKJ_ORDERED && listing->held.distinct && listing->held.histogram.bin > 0)
+        tkj_settle_equal(&choice, &listing->listed);
+    else
+        tkj_refine_listed(&list, &choice, &listing->held.histogram, &listing->listed);
     return choice;
 }
 
@@ -122,7 +127,7 @@ TKJ_DEVICE void select_listed(const tkj_list *list, const tkj_value_map *map, tk
     tkj_listed_choice choice = tkj_choose_listed(list, map, wanted, &listing->held.histogram);
     if (choice.count > TKJ_COMPARED)
         choice = refine_crowded(list->first, list->step, choice);
-    tkj_list_taken(list, &choice, wanted, &listing->listed);
+    tkj_list_taken(list, &choice, wanted, &listing->held.histogram, &listing->listed);
 }
 
 #include "plateau.cuh"
@@ -142,11 +147,14 @@ TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_st
 }
 
 /** A row with a plateau, or whose sample misled. All blocks call. */
-TKJ_OUT_OF_LINE void select_unusual(const tkj_select_params *p, tkj_i64 row,
-                                    const tkj_held_row held, bool on_plateau, tkj_u32 plateau)
+TKJ_OUT_OF_LINE void select_unusual(const tkj_select_params *p, tkj_i64 row, bool on_plateau,
+                                    tkj_u32 plateau, tkj_u32 parity)
 {
     TKJ_SHARED(tkj_stream_shared, shared);
-    bool exact = on_plateau && select_on_plateau(p, row, &held, plateau, shared);
+    const tkj_window *window = &shared->listing.held.window;
+    tkj_held_row held = hold(p, row, window->start);
+    held.end = held.begin + (tkj_i32)window->length;
+    bool exact = on_plateau && select_on_plateau(p, row, &held, plateau, parity, shared);
     if (!exact && cluster_rank() == 0)
         select_by_digits(p, row, shared);
 }

@@ -15,6 +15,12 @@
 #ifndef TKJ_PLATEAU_CUH
 #define TKJ_PLATEAU_CUH
 
+/** Scores above the plateau, and on it. */
+typedef struct tkj_plateau_counts {
+    tkj_u32 above;
+    tkj_u32 equal;
+} tkj_plateau_counts;
+
 /* Equal positions that are kept: the first k of them, or the last. */
 #define KEPT ((tkj_u32)TKJ_TOPK)
 
@@ -154,8 +160,7 @@ TKJ_DEVICE tkj_ring equal_ring(tkj_u32 count, tkj_listing *shared)
 }
 
 /** Lists the share of this block. Ends with a barrier. */
-TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plateau,
-                                          tkj_listing *shared)
+TKJ_DEVICE void split_share(const tkj_held_row *held, tkj_u32 plateau, tkj_listing *shared)
 {
     tkj_turns turns = turns_of(held, cluster_rank(), cluster_size());
     tkj_plateau_counts counts = {0, 0};
@@ -184,8 +189,11 @@ TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plat
         store_positions(held, column, above, above_base, above_ranks, &above_ring);
         store_positions(held, column, equal, equal_base, equal_ranks, &kept_ring);
     }
+    if (tkj_thread() == 0) {
+        shared->counts[0] = counts.above;
+        shared->counts[1] = counts.equal;
+    }
     tkj_block_barrier();
-    return counts;
 }
 
 #else
@@ -200,8 +208,7 @@ TKJ_DEVICE void store_marked(const tkj_held_row *held, tkj_u32 marked, tkj_u32 p
 }
 
 /** Lists the share of this block. The counts are 0. Ends with a barrier. */
-TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plateau,
-                                          tkj_listing *shared)
+TKJ_DEVICE void split_share(const tkj_held_row *held, tkj_u32 plateau, tkj_listing *shared)
 {
     TKJ_NO_UNROLL
     for (tkj_u32 round = 0; round < rounds_of(held); round++) {
@@ -225,8 +232,6 @@ TKJ_DEVICE tkj_plateau_counts split_share(const tkj_held_row *held, tkj_u32 plat
         store_marked(&moved, equal, places.second, KEPT, shared->passed.positions.equal);
     }
     tkj_block_barrier();
-    const tkj_plateau_counts counts = {shared->counts[0], shared->counts[1]};
-    return counts;
 }
 
 #endif
@@ -240,25 +245,23 @@ typedef struct tkj_plateau_part {
     bool exact;          /* the plateau was the right one; the same in every block */
 } tkj_plateau_part;
 
-/** Adds up the counts of the cluster. All blocks call; ends with no barrier. */
-TKJ_DEVICE tkj_plateau_part share_out(tkj_plateau_counts own, tkj_listing *shared)
+/** Adds up the counts of the row's blocks. All of them call; ends with no barrier. */
+TKJ_DEVICE tkj_plateau_part share_out(tkj_u32 parity, tkj_stream_shared *shared)
 {
+    const tkj_u32 *counts = shared->listing.counts;
+    const tkj_plateau_counts own = {counts[0], counts[1]};
     tkj_plateau_counts lower = {0, 0};
     tkj_plateau_counts all = own;
 #if TKJ_CLUSTERS
-    if (cluster_size() > 1) {
-        if (tkj_thread() == 0)
-            shared->plateau = own;
-        tkj_cluster_barrier(); /* also: every block of the cluster has started */
-        tkj_plateau_counts of_lane = {0, 0};
-        if (tkj_lane() < cluster_size())
-            of_lane = *(const tkj_plateau_counts *)tkj_cluster_map(&shared->plateau, tkj_lane());
-        bool is_lower = tkj_lane() < cluster_rank();
-        lower.above = tkj_warp_sum(is_lower ? of_lane.above : 0);
-        lower.equal = tkj_warp_sum(is_lower ? of_lane.equal : 0);
-        all.above = tkj_warp_sum(of_lane.above);
-        all.equal = tkj_warp_sum(of_lane.equal);
-    }
+    send_counts(counts, &shared->gather);
+    skip_lists(&shared->gather);
+    tkj_u64 both = await_counts(parity, &shared->gather);
+    const tkj_plateau_counts of_lane = {(tkj_u32)both, (tkj_u32)(both >> 32)};
+    bool is_lower = tkj_lane() < cluster_rank();
+    lower.above = tkj_warp_sum(is_lower ? of_lane.above : 0);
+    lower.equal = tkj_warp_sum(is_lower ? of_lane.equal : 0);
+    all.above = tkj_warp_sum(of_lane.above);
+    all.equal = tkj_warp_sum(of_lane.equal);
 #endif
     tkj_u32 wanted = (tkj_u32)TKJ_TOPK - all.above;
     tkj_u32 taken_below = (tkj_u32)tkj_taken_of_equal(lower.equal, wanted, all.equal);
@@ -343,27 +346,25 @@ TKJ_DEVICE void write_part(const tkj_select_params *p, tkj_i64 row, const tkj_wi
 /** All steps. All blocks of the cluster call. @return false if the plateau was not the right
  * one: then nothing was written */
 TKJ_DEVICE bool select_on_plateau(const tkj_select_params *p, tkj_i64 row, const tkj_held_row *held,
-                                  tkj_u32 plateau, tkj_stream_shared *shared)
+                                  tkj_u32 plateau, tkj_u32 parity, tkj_stream_shared *shared)
 {
     tkj_listing *listing = &shared->listing;
-    tkj_plateau_counts own = split_share(held, plateau, listing);
-    tkj_plateau_part part = share_out(own, listing);
+    split_share(held, plateau, listing);
+    tkj_plateau_part part = share_out(parity, shared);
     tkj_window window = listing->held.window;
-    if (part.exact)
-        write_part(p, row, &window, &part, listing);
+    if (!part.exact)
+        return false;
+    write_part(p, row, &window, &part, listing);
+#if TKJ_SORTED
 #if TKJ_CLUSTERS
-    if (cluster_size() > 1)
-        tkj_cluster_barrier(); /* nobody reads the counts any more; the slots are written */
-    else
-        tkj_block_barrier();
+    tkj_cluster_barrier(); /* all slots are written */
 #else
     tkj_block_barrier();
 #endif
-#if TKJ_SORTED
-    if (part.exact && cluster_rank() == 0)
+    if (cluster_rank() == 0)
         tkj_write_slots(p, row, &window, TKJ_TOPK, &shared->sort);
 #endif
-    return part.exact;
+    return true;
 }
 
 #endif /* TKJ_PLATEAU_CUH */

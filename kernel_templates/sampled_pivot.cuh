@@ -6,7 +6,7 @@
  *
  * With p = k / n, of S samples the k-th largest is near the rank S p; the pivot is at the rank
  * S p + 4 sqrt(S p (1 - p)) + 3, and a second one as far above. The sample is counted in bins
- * by magnitude (half_bins.cuh), which suit most rows; where too much would pass, in bins of keys
+ * by magnitude (half_bins.cuh), which suit most rows; where too much would pass, in bins by value
  * over its own range. Nothing here is trusted: what the pivots let through is counted.
  */
 #ifndef TKJ_SAMPLED_PIVOT_CUH
@@ -97,43 +97,53 @@ TKJ_DEVICE void tkj_count_sample(const float x[TKJ_SAMPLED], tkj_histogram *hist
         tkj_count_halves(histogram, x[i], x[i + 1]);
 }
 
-/** A sample's bins: each of 2^shift keys, from the highest one down; what is beyond is in the first
- * and the last one. */
+/** A sample's bins: of equal width, in descending order; what is above is in the first one, what
+ * is below the range in the last one. Denormal scores are scaled up, others down, which no range
+ * overflows. */
 typedef struct tkj_sample_bins {
-    tkj_u32 top;
-    tkj_u32 shift;
+    float unit; /* a power of two */
+    float top;  /* scaled, as all that follows */
+    float width;
+    float per_unit;
 } tkj_sample_bins;
+
+TKJ_DEVICE tkj_sample_bins tkj_sample_bins_of(float top, float bottom)
+{
+    bool tiny = fmaxf(top, -bottom) < 1e-6f;
+    float unit = tiny ? 0x1p100f : 0x1p-2f;
+    float range = top * unit - bottom * unit;
+    float width = range > 0.0f ? range * (1.0f / (TKJ_BINS - 2)) : 1.0f;
+    tkj_sample_bins bins = {unit, top * unit, width, tkj_reciprocal(width)};
+    return bins;
+}
 
 TKJ_DEVICE tkj_u32 tkj_sample_bin(const tkj_sample_bins *bins, float x)
 {
-    tkj_u32 key = tkj_float_key(x);
-    tkj_u32 below = key < bins->top ? (bins->top - key) >> bins->shift : 0;
-    return below < TKJ_BINS ? below : TKJ_BINS - 1;
+    float place = (bins->top - x * bins->unit) * bins->per_unit;
+#if TKJ_NAN_LAST
+    place = x != x ? (float)TKJ_BINS : place;
+#endif
+    return (tkj_u32)fminf(fmaxf(place, 0.0f), (float)(TKJ_BINS - 1)); /* of NaN 0 */
 }
 
-#define TKJ_LOWEST_KEY 0x007fffffu /* of -infinity */
-
-/** The lowest score of a bin, and of those before it; before bin 0 a number above its highest. */
-TKJ_DEVICE float tkj_lowest_of_bins(const tkj_sample_bins *bins, tkj_i32 bin)
+/** A score where a bin begins, from above. */
+TKJ_DEVICE float tkj_sample_bin_edge(const tkj_sample_bins *bins, float bin)
 {
-    tkj_i64 key = (tkj_i64)bins->top + 1 - ((tkj_i64)(bin + 1) << bins->shift);
-    return tkj_float_of_key(key > TKJ_LOWEST_KEY ? (tkj_u32)key : TKJ_LOWEST_KEY);
+    return (bins->top - bin * bins->width) * tkj_reciprocal(bins->unit);
 }
 
 /** Bins from the lowest maximum of a quarter of the warps to the highest minimum of a warp, of
  * finite samples: few are beyond, however far out. */
-TKJ_DEVICE tkj_sample_bins tkj_sample_bins_of(const float x[TKJ_SAMPLED], tkj_held_shared *shared)
+TKJ_DEVICE tkj_sample_bins tkj_bin_sample(const float x[TKJ_SAMPLED], tkj_held_shared *shared)
 {
-    tkj_u32 high = TKJ_LOWEST_KEY;
-    tkj_u32 low = 0xffffffffu;
+    float high = -TKJ_FLOAT_INFINITY;
+    float low = TKJ_FLOAT_INFINITY;
     TKJ_UNROLL
     for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
-        tkj_u32 key = tkj_float_key(x[i]);
-        bool finite = tkj_is_finite(x[i]);
-        high = finite && key > high ? key : high;
-        low = finite && key < low ? key : low;
+        high = tkj_is_finite(x[i]) ? fmaxf(high, x[i]) : high;
+        low = tkj_is_finite(x[i]) ? fminf(low, x[i]) : low;
     }
-    publish_keys(high, low, shared);
+    publish_keys(tkj_float_key(high), tkj_float_key(low), shared);
     tkj_block_barrier();
     tkj_u32 quarter = shared->high[tkj_lane() % TKJ_WARPS];
     TKJ_UNROLL
@@ -141,14 +151,12 @@ TKJ_DEVICE tkj_sample_bins tkj_sample_bins_of(const float x[TKJ_SAMPLED], tkj_he
         tkj_u32 other = tkj_shuffle_xor(quarter, mask);
         quarter = other > quarter ? other : quarter;
     }
-    tkj_u32 top = tkj_warp_min(quarter);
     tkj_u32 bottom = tkj_warp_max(shared->low[tkj_lane() % TKJ_WARPS]);
-    tkj_u32 width = bottom < top ? tkj_bit_width(top - bottom) : 0;
-    tkj_sample_bins bins = {top, width > TKJ_BIN_BITS ? width - TKJ_BIN_BITS : 0};
-    return bins;
+    return tkj_sample_bins_of(tkj_cut_to_finite(tkj_float_of_key(tkj_warp_min(quarter))),
+                              tkj_cut_to_finite(tkj_float_of_key(bottom)));
 }
 
-/** Counts all parts of a sample, in bins of keys or without them by magnitude. The histogram need
+/** Counts all parts of a sample, in bins by value or without them by magnitude. The histogram need
  * not be clear; nobody is to read it any more. */
 TKJ_DEVICE void tkj_count_parts(const tkj_held_row *held, tkj_u32 parts,
                                 const tkj_sample_bins *bins, tkj_histogram *histogram)
@@ -169,7 +177,7 @@ TKJ_DEVICE void tkj_count_parts(const tkj_held_row *held, tkj_u32 parts,
     }
 }
 
-/** Finds the bins of the ranks among the samples counted by magnitude, or by keys. */
+/** Finds the bins of the ranks among the samples counted by magnitude, or by value. */
 TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, bool by_magnitude,
                                tkj_histogram *histogram)
 {
@@ -182,24 +190,12 @@ TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, bool by_magnitude,
     tkj_histogram_find(histogram, own, ranks->low, ranks->high);
 }
 
-/** Of a sample, those that are not behind the bin that was found. */
-TKJ_DEVICE float tkj_passing(const tkj_histogram *found)
+/** The lowest key of the samples in the bin that was found: where a bin is crowded, most of its
+ * scores are equal, and those of a ReLU, of few values or of masked keys are its lowest. */
+TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
+                                     const tkj_sample_bins *bins, tkj_held_shared *shared)
 {
-    return (float)(tkj_u32)(found->before + found->inside);
-}
-
-/** Samples of one bin: the lowest key, and how many have it. */
-typedef struct tkj_level {
-    tkj_u32 key;
-    tkj_u32 count;
-} tkj_level;
-
-/** The level of the bin that was found: where a bin is crowded, most of its scores are equal, and
- * those of a ReLU, of few values or of masked keys are its lowest. */
-TKJ_DEVICE tkj_level tkj_level_of_bin(const tkj_held_row *held, tkj_u32 parts,
-                                      const tkj_sample_bins *bins, tkj_held_shared *shared)
-{
-    tkj_level own = {0xffffffffu, 0};
+    tkj_u32 low = 0xffffffffu;
     TKJ_NO_UNROLL
     for (tkj_u32 part = 0; part < parts; part++) {
         float x[TKJ_SAMPLED];
@@ -207,56 +203,87 @@ TKJ_DEVICE tkj_level tkj_level_of_bin(const tkj_held_row *held, tkj_u32 parts,
         TKJ_UNROLL
         for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
             tkj_u32 key = tkj_float_key(x[i]);
-            if (tkj_sample_bin(bins, x[i]) == shared->histogram.bin && key <= own.key) {
-                own.count = (key == own.key ? own.count : 0) + 1;
-                own.key = key;
-            }
+            low = tkj_sample_bin(bins, x[i]) == shared->histogram.bin && key < low ? key : low;
         }
     }
-    if (tkj_thread() == 0)
-        shared->listed[0] = 0;
-    publish_keys(0, own.key, shared);
+    publish_keys(0, low, shared);
     tkj_block_barrier();
-    tkj_level level = {tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]), 0};
-    tkj_u32 count = tkj_warp_sum(own.key == level.key ? own.count : 0);
-    if (tkj_lane() == 0)
-        tkj_atomic_add(&shared->listed[0], count);
-    tkj_block_barrier();
-    level.count = shared->listed[0];
-    return level;
+    return tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]);
 }
 
-/** The pivots by bins of keys. Out of the way of other rows, as all that few rows need. */
-TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_held_row row)
+/** How many samples have a key. */
+TKJ_DEVICE tkj_u32 tkj_samples_of_key(const tkj_held_row *held, tkj_u32 parts, tkj_u32 key,
+                                      tkj_u32 *counter)
 {
-    TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
-    const tkj_held_row *held = &row;
-    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
-    tkj_u32 parts = ranks.size / TKJ_SAMPLE;
-    const tkj_histogram *found = &shared->histogram;
-    float x[TKJ_SAMPLED];
-    tkj_load_sample(held, 0, parts, x);
-    const tkj_sample_bins bins = tkj_sample_bins_of(x, shared);
-    tkj_count_parts(held, parts, &bins, &shared->histogram);
-    tkj_find_ranks(&ranks, false, &shared->histogram);
-    tkj_pivot pivot = {tkj_lowest_of_bins(&bins, (tkj_i32)found->bin),
-                       tkj_lowest_of_bins(&bins, (tkj_i32)found->high_bin - 1), false, 0};
-    /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
-    pivot.low = pivot.low == 0.0f ? -0.0f : pivot.low;
-    if (tkj_passing(found) > 0.6f * ranks.full) {
-        const tkj_level level = tkj_level_of_bin(held, parts, &bins, shared);
-        float above = tkj_passing(found) - (float)level.count;
-        pivot.on_plateau =
-            tkj_passing(found) > 0.95f * ranks.full ||
-            above + 2.0f * tkj_square_root(above) < 0.5f * (float)(ranks.low + ranks.high);
-        pivot.plateau = level.key;
+    tkj_u32 count = 0;
+    if (tkj_thread() == 0)
+        *counter = 0;
+    tkj_block_barrier();
+    TKJ_NO_UNROLL
+    for (tkj_u32 part = 0; part < parts; part++) {
+        float x[TKJ_SAMPLED];
+        tkj_load_sample(held, part, parts, x);
+        TKJ_UNROLL
+        for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++)
+            count += tkj_float_key(x[i]) == key;
     }
+    count = tkj_warp_sum(count);
+    if (tkj_lane() == 0)
+        tkj_atomic_add(counter, count);
+    tkj_block_barrier();
+    return *counter;
+}
+
+/** True if a plateau lies across the k-th place: too many would pass, or many of one bin, most of
+ * which are equal. */
+TKJ_DEVICE bool tkj_is_on_plateau(const tkj_held_row *held, const tkj_sample_ranks *ranks,
+                                  const tkj_sample_bins *bins, tkj_u32 *plateau,
+                                  tkj_held_shared *shared)
+{
+    const tkj_histogram *found = &shared->histogram;
+    tkj_u32 parts = ranks->size / TKJ_SAMPLE;
+    float passing = (float)(tkj_u32)(found->before + found->inside);
+    if (passing < (found->bin == found->high_bin ? 0.5f : 0.95f) * ranks->full)
+        return false;
+    *plateau = tkj_lowest_of_bin(held, parts, bins, shared);
+    if (passing > 0.95f * ranks->full)
+        return true;
+    tkj_u32 equal = tkj_samples_of_key(held, parts, *plateau, &shared->listed[0]);
+    float above = passing - (float)equal;
+    return above + 2.0f * tkj_square_root(above) < 0.5f * (float)(ranks->low + ranks->high);
+}
+
+/** The pivots by bins by value. Out of the way of other rows, as all that few rows need. */
+TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i32 first,
+                                                  tkj_i32 begin, tkj_i32 end)
+{
+    const tkj_held_row held = {row, first, 0, begin, end, 1};
+    TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
+    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held.end - held.begin, TKJ_LIST);
+    tkj_u32 parts = ranks.size / TKJ_SAMPLE;
+    float x[TKJ_SAMPLED];
+    tkj_load_sample(&held, 0, parts, x);
+    const tkj_sample_bins bins = tkj_bin_sample(x, shared);
+    tkj_count_parts(&held, parts, &bins, &shared->histogram);
+    tkj_find_ranks(&ranks, false, &shared->histogram);
+    tkj_pivot pivot;
+    /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
+    float low = tkj_sample_bin_edge(&bins, (float)shared->histogram.bin + 1.01f);
+    pivot.low = low == 0.0f ? -0.0f : low;
+    /* Above the whole bin, however the edge was rounded. */
+    float high = tkj_sample_bin_edge(&bins, (float)shared->histogram.high_bin);
+    pivot.high = tkj_float_of_key(tkj_float_key(high) + 1);
+    if (tkj_thread() == 0)
+        shared->distinct = tkj_bins_are_distinct(pivot.high, pivot.low);
+    pivot.on_plateau = tkj_is_on_plateau(&held, &ranks, &bins, &pivot.plateau, shared);
     return pivot;
 }
 
 /** Counts all parts of a sample by magnitude. */
-TKJ_OUT_OF_LINE void tkj_count_more(const tkj_held_row held, tkj_u32 parts)
+TKJ_OUT_OF_LINE void tkj_count_more(const tkj_element *row, tkj_i32 first, tkj_i32 begin,
+                                    tkj_i32 end, tkj_u32 parts)
 {
+    const tkj_held_row held = {row, first, 0, begin, end, 1};
     TKJ_SHARED(tkj_held_shared, shared);
     tkj_block_barrier();
     tkj_count_parts(&held, parts, 0, &shared->histogram);
@@ -268,10 +295,11 @@ TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, tkj_pivot *pivot, tkj_h
 {
     const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
     if (ranks.size != TKJ_SAMPLE)
-        tkj_count_more(*held, ranks.size / TKJ_SAMPLE);
+        tkj_count_more(held->row, held->first, held->begin, held->end, ranks.size / TKJ_SAMPLE);
     tkj_find_ranks(&ranks, true, histogram);
     if (histogram->high_bin < TKJ_HALF_RANK_FIRST || histogram->bin > TKJ_HALF_RANK_LAST ||
-        tkj_passing(histogram) > 0.9f * ranks.full)
+        histogram->bin == histogram->high_bin ||
+        (float)(tkj_u32)(histogram->before + histogram->inside) > 0.9f * ranks.full)
         return false;
     float low = tkj_half_bin_edge(histogram->bin);
     pivot->low = low == 0.0f ? -0.0f : low; /* both zeros are to pass */

@@ -96,8 +96,8 @@ TKJ_DEVICE tkj_pivot find_pivots(const tkj_held_row *held, const float sample[TK
     tkj_pivot pivot;
     tkj_block_barrier();
     tkj_count_sample(sample, histogram);
-    if (!tkj_find_pivot(held, &pivot, histogram) || histogram->bin == histogram->high_bin)
-        pivot = tkj_find_pivot_in_range(*held);
+    if (!tkj_find_pivot(held, &pivot, histogram))
+        pivot = tkj_find_pivot_in_range(held->row, held->first, held->begin, held->end);
     return pivot;
 }
 
@@ -125,7 +125,6 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
         write_positions(p, row, &window, share.slot, listing->listed.selected, listing->counts[0]);
     if (cluster_rank() == 0)
         receive_lists(gathering, &shared->gather);
-    gathering->parity ^= 1;
     tkj_u32 wanted = TKJ_TOPK - share.certain;
     if (cluster_rank() != 0 || !share.exact || wanted == 0)
         return share.exact;
@@ -178,8 +177,7 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_gatherin
     tkj_prefetch_parameter(p->indices);
     tkj_histogram_clear(&listing->held.histogram);
     tkj_listed_clear(&listing->listed);
-    if (tkj_thread() < 2)
-        listing->counts[tkj_thread()] = 0;
+    clear_counts(listing);
     tkj_window_finish(p, row, given, &window);
     held.end = held.begin + (tkj_i32)window.length;
     if (tkj_thread() == 0 && window.length > TKJ_TOPK)
@@ -197,7 +195,8 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_gatherin
         if (pivot.on_plateau)
             gather_await();
         if (pivot.on_plateau || !select_long(p, row, &held, &pivot, quads, gathering, shared))
-            select_unusual(p, row, held, pivot.on_plateau, pivot.plateau);
+            select_unusual(p, row, pivot.on_plateau, pivot.plateau, gathering->parity);
+        gathering->parity ^= 1;
     } else {
         if (gathering->started)
             gather_await();

@@ -76,8 +76,7 @@ TKJ_DEVICE tkj_pivot find_pivot(const tkj_held_row *held, tkj_listing *listing)
     tkj_histogram *histogram = &listing->held.histogram;
     float sample[TKJ_SAMPLED];
     tkj_load_sample(held, 0, 1, sample);
-    if (tkj_thread() < 2)
-        listing->counts[tkj_thread()] = 0;
+    clear_counts(listing);
     tkj_listed_clear(&listing->listed);
     prefetch_round(held, 0);
     tkj_histogram_clear(histogram);
@@ -85,7 +84,7 @@ TKJ_DEVICE tkj_pivot find_pivot(const tkj_held_row *held, tkj_listing *listing)
     tkj_count_sample(sample, histogram);
     tkj_pivot pivot;
     if (!tkj_find_pivot(held, &pivot, histogram))
-        pivot = tkj_find_pivot_in_range(*held);
+        pivot = tkj_find_pivot_in_range(held->row, held->first, held->begin, held->end);
     return pivot;
 }
 
@@ -123,7 +122,7 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
     if (is_long(&held)) {
         const tkj_pivot pivot = find_pivot(&held, listing);
         if (pivot.on_plateau || !select_survivors(&held, &pivot, listing)) {
-            select_unusual(p, row, held, pivot.on_plateau, pivot.plateau);
+            select_unusual(p, row, pivot.on_plateau, pivot.plateau, 0);
             return;
         }
         selection.positions = listing->listed.selected;

@@ -39,4 +39,18 @@ TKJ_DEVICE tkj_count tkj_taken_of_equal(tkj_count rank, tkj_count wanted, tkj_co
     return after < wanted ? after : wanted;
 }
 
+/** Of equal elements, marked in a mask, those that are taken if `wanted` are of all, and `place`
+ * are before this mask's. */
+TKJ_DEVICE tkj_u32 tkj_taken_bits(tkj_u32 mask, tkj_u32 place, tkj_u32 wanted)
+{
+    tkj_u32 count = wanted > place ? wanted - place : 0;
+    tkj_u32 rest = mask;
+    if (count >= tkj_count_bits(mask))
+        return mask;
+    TKJ_NO_UNROLL
+    for (; count > 0; count--)
+        rest &= rest - 1;
+    return mask & ~rest;
+}
+
 #endif /* TKJ_SLOTS_CUH */

@@ -19,7 +19,8 @@
 #define TKJ_FLOAT_MAX 3.402823466e38f
 #define TKJ_FLOAT_INFINITY tkj_float_from_bits(0x7f800000u)
 
-/** The map. Of no range: all finite scores, and -inf, in the last bin. */
+/** The map. Of no range, or of one too narrow for floats so large: all finite scores, and -inf, in
+ * the last bin. */
 typedef struct tkj_value_map {
     float offset;
     float scale; /* ranges per unit, below 0: infinities have the place of their sign */
@@ -36,11 +37,11 @@ TKJ_DEVICE float tkj_cut_to_finite(float x)
     return fmaxf(fminf(x, TKJ_FLOAT_MAX), -TKJ_FLOAT_MAX);
 }
 
-/** A map of [bottom, top] onto all bins; any finite floats. */
+/** A map of [bottom, top] onto all bins, or of a range of 1e-39 onto some; any finite floats. */
 TKJ_DEVICE tkj_value_map tkj_value_map_of(float top, float bottom)
 {
-    float scale = tkj_reciprocal(top - bottom);
-    bool usable = scale > 0.0f && tkj_is_finite(scale);
+    float scale = fminf(tkj_reciprocal(top - bottom), 3e38f);
+    bool usable = top > bottom && scale > 0.0f && tkj_is_finite(top * scale);
     tkj_value_map map = {usable ? top * scale : 1.0f, usable ? -scale : -1e-45f};
     return map;
 }
@@ -66,6 +67,14 @@ TKJ_DEVICE tkj_u32 tkj_value_bin_bits(const tkj_value_map *map, float x)
 TKJ_DEVICE tkj_u32 tkj_value_bin(const tkj_value_map *map, float x)
 {
     return tkj_value_bin_bits(map, x) - TKJ_TWO_23_BITS;
+}
+
+/** True if scores of different keys have different bins, but for the first and the last one, in a
+ * map of about [bottom, top]: there are so few keys in it that bins are less than half as wide as
+ * the least distance. */
+TKJ_DEVICE bool tkj_bins_are_distinct(float top, float bottom)
+{
+    return tkj_float_key(top) - tkj_float_key(bottom) < TKJ_BINS / 4 && top - bottom > 1e-36f;
 }
 
 #endif /* TKJ_VALUE_BINS_CUH */

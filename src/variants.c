@@ -93,7 +93,7 @@ static uint32_t held_bytes(const topk_jit_spec *spec, const registers_shape *sha
     uint32_t selected = 2u * (spec->topk < capacity ? (uint32_t)spec->topk : capacity);
     uint32_t group = 16u / (uint32_t)tkj_dtype_size(spec->dtype);
     uint32_t bitmaps = 2u * (capacity / group);
-    uint32_t candidates = 256u * 8u;
+    uint32_t candidates = 128u * 8u;
     uint32_t warps = 2u * 4u * (shape->threads / 32u); /* below: and the row and its window */
     return (selected + histogram_bytes(spec, shape->threads) + bitmaps + candidates + warps +
             scan_bytes(spec, shape->threads) + 96u + 15u) /
@@ -129,8 +129,10 @@ static tkj_variant registers_variant(const topk_jit_spec *spec, const registers_
 /** tkj_listed_shared: bitmap, codes, extremes, positions. */
 static uint32_t listed_bytes(const topk_jit_spec *spec, uint32_t threads)
 {
-    return threads * 16u + 256u * 8u + 2u * 8u * (threads / 32u) + scan_bytes(spec, threads) +
-           4u * (uint32_t)spec->topk + 32u;
+    bool ordered = spec->deterministic || spec->tie_break != TOPK_JIT_TIE_BREAK_NONE;
+    uint32_t bitmap = ordered ? 131072u / 8u : 0;
+    return bitmap + 128u * 8u + 2u * 8u * (threads / 32u) + scan_bytes(spec, threads) +
+           4u * (uint32_t)spec->topk + 48u;
 }
 
 /** Shared memory of the lists of select_stream.cu and select_cluster.cu. */
