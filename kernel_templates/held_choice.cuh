@@ -58,6 +58,7 @@ typedef struct tkj_held_shared {
     tkj_u32 low[TKJ_WARPS];
     tkj_scan_shared scan;
     tkj_window window; /* for what comes after: out of the registers until then */
+    tkj_held_row row;  /* likewise, of tkj_find_pivot_in_range */
 } tkj_held_shared;
 
 /** Writes the extremes of this warp's keys. */

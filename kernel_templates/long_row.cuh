@@ -151,9 +151,7 @@ TKJ_OUT_OF_LINE void select_unusual(const tkj_select_params *p, tkj_i64 row, boo
                                     tkj_u32 plateau, tkj_u32 parity)
 {
     TKJ_SHARED(tkj_stream_shared, shared);
-    const tkj_window *window = &shared->listing.held.window;
-    tkj_held_row held = hold(p, row, window->start);
-    held.end = held.begin + (tkj_i32)window->length;
+    const tkj_held_row held = shared->listing.held.row;
     bool exact = on_plateau && select_on_plateau(p, row, &held, plateau, parity, shared);
     if (!exact && cluster_rank() == 0)
         select_by_digits(p, row, shared);

@@ -255,9 +255,9 @@ TKJ_DEVICE bool tkj_is_on_plateau(const tkj_held_row *held, const tkj_sample_ran
 
 /** The pivots by bins by value. Out of the way of other rows, as all that few rows need. */
 TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i32 first,
-                                                  tkj_i32 begin, tkj_i32 end)
+                                                  tkj_i32 width, tkj_i32 begin, tkj_i32 end)
 {
-    const tkj_held_row held = {row, first, 0, begin, end, 1};
+    const tkj_held_row held = {row, first, width, begin, end, 1};
     TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
     const tkj_sample_ranks ranks = tkj_ranks_of_parts(held.end - held.begin, TKJ_LIST);
     tkj_u32 parts = ranks.size / TKJ_SAMPLE;
@@ -273,8 +273,10 @@ TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i3
     /* Above the whole bin, however the edge was rounded. */
     float high = tkj_sample_bin_edge(&bins, (float)shared->histogram.high_bin);
     pivot.high = tkj_float_of_key(tkj_float_key(high) + 1);
-    if (tkj_thread() == 0)
+    if (tkj_thread() == 0) {
         shared->distinct = tkj_bins_are_distinct(pivot.high, pivot.low);
+        shared->row = held;
+    }
     pivot.on_plateau = tkj_is_on_plateau(&held, &ranks, &bins, &pivot.plateau, shared);
     return pivot;
 }

@@ -97,7 +97,8 @@ TKJ_DEVICE tkj_pivot find_pivots(const tkj_held_row *held, const float sample[TK
     tkj_block_barrier();
     tkj_count_sample(sample, histogram);
     if (!tkj_find_pivot(held, &pivot, histogram))
-        pivot = tkj_find_pivot_in_range(held->row, held->first, held->begin, held->end);
+        pivot =
+            tkj_find_pivot_in_range(held->row, held->first, held->width, held->begin, held->end);
     return pivot;
 }
 

@@ -84,7 +84,8 @@ TKJ_DEVICE tkj_pivot find_pivot(const tkj_held_row *held, tkj_listing *listing)
     tkj_count_sample(sample, histogram);
     tkj_pivot pivot;
     if (!tkj_find_pivot(held, &pivot, histogram))
-        pivot = tkj_find_pivot_in_range(held->row, held->first, held->begin, held->end);
+        pivot =
+            tkj_find_pivot_in_range(held->row, held->first, held->width, held->begin, held->end);
     return pivot;
 }
 
