@@ -349,6 +349,7 @@ static topk_jit_status take_outputs(reader *r)
     if (status == TOPK_JIT_OK)
         status = take_bytes(r, "workspace", args->workspace, args->workspace_size, 256);
     p->check_counts = args->check_counts;
+    p->workspace = args->workspace;
     return status;
 }
 
@@ -435,6 +436,7 @@ topk_jit_status tkj_problem_select(const topk_jit_select_args *args, tkj_select_
     out->device = r.views[0].device;
     out->pdl = args->pdl != 0;
     r.params->simple_stride = simple_stride(r.params);
-    out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r)};
+    out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r),
+                                  args->workspace != NULL ? args->workspace_size : 0};
     return TOPK_JIT_OK;
 }
