@@ -273,7 +273,7 @@ topk_jit_status topk_jit_select_workspace_size(const topk_jit_select_args *args,
     topk_jit_status status = read_problem(args, &problem);
     if (status != TOPK_JIT_OK)
         return status;
-    *size = tkj_device_is_host(problem.device)
+    *size = tkj_device_is_host(problem.device) || problem.params.rows == 0
                 ? 0
                 : tkj_variants_workspace(&problem.spec, &problem.shape);
     return TOPK_JIT_OK;

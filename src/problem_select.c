@@ -391,6 +391,12 @@ static int64_t simple_stride(const tkj_select_params *params)
     return params->rows == 1 ? 1 : params->lengths_stride_b; /* of one row it may be anything */
 }
 
+/** Bytes of workspace; none for padding alone, which is one launch. */
+static size_t usable_workspace(const reader *r)
+{
+    return r->args->workspace != NULL && r->rows > 0 ? r->args->workspace_size : 0;
+}
+
 static topk_jit_spec spec_of(const reader *r)
 {
     const topk_jit_select_args *args = r->args;
@@ -437,6 +443,6 @@ topk_jit_status tkj_problem_select(const topk_jit_select_args *args, tkj_select_
     out->pdl = args->pdl != 0;
     r.params->simple_stride = simple_stride(r.params);
     out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r),
-                                  args->workspace != NULL ? args->workspace_size : 0};
+                                  usable_workspace(&r)};
     return TOPK_JIT_OK;
 }

@@ -322,7 +322,7 @@ uint32_t tkj_variants_parts_grid(const tkj_call_shape *shape, uint32_t parts)
 {
     /* Blocks take parts in turn, whichever row they are of. */
     int64_t limit = shape->max_sms > 0 ? shape->max_sms : INT32_MAX;
-    return (uint32_t)(shape->rows < limit / parts ? shape->rows * parts : limit);
+    return (uint32_t)(shape->rows <= limit / parts ? shape->rows * parts : limit);
 }
 
 size_t tkj_variants_workspace(const topk_jit_spec *spec, const tkj_call_shape *shape)
