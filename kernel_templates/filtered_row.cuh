@@ -28,22 +28,21 @@ TKJ_DEVICE void prefetch_round(const tkj_held_row *held, tkj_u32 round)
         tkj_prefetch(held->row + begin, (tkj_u32)(end - begin) / TKJ_GROUP * 16);
 }
 
-/** Lists this warp's scores that passed; those beyond `capacity` are only counted. */
+/** Lists this warp's scores that passed; those that do not fit are only counted. */
 TKJ_DEVICE void list_round(const tkj_held_row *held, tkj_u32 passed,
-                           const tkj_quad quads[TKJ_GROUPS], tkj_u32 capacity, tkj_listing *listing)
+                           const tkj_quad quads[TKJ_GROUPS], tkj_listing *listing)
 {
     tkj_u32 count = tkj_count_bits(passed);
     if (tkj_ballot(count != 0) == 0)
         return;
     tkj_u32 place = tkj_warp_slots(count, &listing->counts[1]);
-    if (place + count > capacity)
+    if (place + count > region_size())
         return;
     append_survivors(held, passed, quads, listing->passed.survivors + place);
 }
 
 /** Step 3, of a row or of a part of one. */
-TKJ_DEVICE void list_row(const tkj_held_row *held, float pivot, tkj_u32 capacity,
-                         tkj_listing *listing)
+TKJ_DEVICE void list_row(const tkj_held_row *held, float pivot, tkj_listing *listing)
 {
     tkj_u32 rounds = rounds_of(held);
     TKJ_NO_UNROLL
@@ -53,8 +52,7 @@ TKJ_DEVICE void list_row(const tkj_held_row *held, float pivot, tkj_u32 capacity
         load_groups(&moved, quads);
         if (round + 1 < rounds)
             prefetch_round(held, round + 1);
-        list_round(&moved, ~scores_below(pivot, quads) & window_mask(&moved), quads, capacity,
-                   listing);
+        list_round(&moved, ~scores_below(pivot, quads) & window_mask(&moved), quads, listing);
     }
     tkj_block_barrier();
 }
@@ -89,7 +87,7 @@ TKJ_DEVICE bool select_survivors(const tkj_held_row *held, const tkj_pivot *pivo
                                  tkj_listing *listing)
 {
     tkj_histogram_clear(&listing->held.histogram);
-    list_row(held, pivot->low, TKJ_LIST, listing);
+    list_row(held, pivot->low, listing);
     const tkj_list list = {listing->passed.survivors, tkj_thread(), TKJ_THREADS, listing->counts[1],
                            (tkj_u32)(held->end - held->begin)};
     if (list.end < TKJ_TOPK || list.end > TKJ_LIST)

@@ -9,12 +9,12 @@
  * 1. Rows that one block holds, and padding, are left alone.
  * 2. Every block finds the same pivot in the same sample (sampled_pivot.cuh).
  * 3. It reads its part of the row once and lists what is not below the pivot, in its region of the
- *    row's list; and says how much that is. Of a plateau nothing is listed.
+ *    row's list, if it fits; and says how much that is. Of a plateau nothing is listed.
  *
  * In the second launch one block takes each row:
  *
- * 4. If all was listed, and it is at least k, the k largest are selected from the lists
- *    (listed_row.cuh).
+ * 4. If the lists of all parts fitted, and together have at least k scores, the k largest are
+ *    selected from them (listed_row.cuh).
  * 5. All other rows are selected as in select_stream.cu.
  *
  * Exact: every score that is not below the pivot is listed, or the count says that it is not; if
@@ -42,9 +42,6 @@ TKJ_STATIC_ASSERT(TKJ_LIST % TKJ_SPLIT_PARTS_MAX == 0 && TKJ_WARPS % TKJ_SPLIT_P
                   "regions, and warps that read them, are shared out evenly");
 TKJ_STATIC_ASSERT(TKJ_SPLIT_PARTS_MAX *TKJ_WARP *TKJ_GROUP <= TKJ_CAPACITY,
                   "each part of a long row has scores");
-
-/* A count that says that nothing was listed. */
-#define NOT_LISTED 0xffffffffu
 
 TKJ_DEVICE tkj_split_row *row_in_workspace(const tkj_select_params *p, tkj_i64 row)
 {
@@ -74,7 +71,7 @@ TKJ_DEVICE tkj_held_row part_of(const tkj_held_row *held, tkj_u32 part, tkj_u32 
     return own;
 }
 
-/** Writes this block's list and what there is to know of it. */
+/** Writes this block's list, if it fits, and what there is to know of it. */
 TKJ_DEVICE void publish_part(const tkj_pivot *pivot, tkj_u32 part, tkj_u32 capacity, tkj_u32 count,
                              const tkj_listing *listing, tkj_split_row *out)
 {
@@ -98,18 +95,17 @@ TKJ_DEVICE void list_part(const tkj_select_params *p, tkj_i64 row, tkj_u32 part,
     held.end = held.begin + (tkj_i32)window.length;
     if (!is_long(&held))
         return;
-    tkj_u32 capacity = capacity_of_part(p);
-    tkj_u32 count = NOT_LISTED;
+    tkj_u32 count = 0; /* of all parts: too little */
     const tkj_pivot pivot = find_pivot(&held, listing);
     if (!pivot.on_plateau) {
         const tkj_held_row own = part_of(&held, part, p->parts);
-        list_row(&own, pivot.low, capacity, listing);
+        list_row(&own, pivot.low, listing);
         count = listing->counts[1];
     }
-    publish_part(&pivot, part, capacity, count, listing, row_in_workspace(p, row));
+    publish_part(&pivot, part, capacity_of_part(p), count, listing, row_in_workspace(p, row));
 }
 
-/** Steps 1 to 3 for all parts of this block: one a row, if the grid is large enough. */
+/** Steps 1 to 3 for the parts of this block: one, unless the grid is smaller than they are many. */
 TKJ_DEVICE void list_parts(const tkj_select_params *p, tkj_listing *listing)
 {
     tkj_u32 shift = parts_shift(p);
@@ -134,7 +130,7 @@ TKJ_DEVICE tkj_list list_of_parts(const tkj_split_row *from, tkj_u32 shift, tkj_
     return list;
 }
 
-/** Step 4. @return false if something was not listed, or too little; else the selection is in
+/** Step 4. @return false if a list did not fit, or all are too short; else the selection is in
  * `listed` */
 TKJ_DEVICE bool select_from_lists(const tkj_select_params *p, tkj_i64 row, const tkj_held_row *held,
                                   tkj_listing *listing)

@@ -119,7 +119,7 @@ static uint32_t cluster_of(const tkj_variant *variant, const tkj_call_shape *sha
 }
 
 /* Of the workspace's bytes: a multiple of what it is aligned to. */
-#define WORKSPACE_ALIGNMENT 256
+#define WORKSPACE_ALIGNMENT ((size_t)256)
 
 /** The workspace of a call: no byte more than the rows need, and poison around and in it. */
 static tkj_simt_region create_workspace(const tkj_call_shape *shape)

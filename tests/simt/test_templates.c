@@ -49,8 +49,8 @@ typedef struct wanted {
     } passing;  /* what passes, of `regions` */
 } wanted;
 
-/* What select_stream.cu, and select_cluster.cu of short rows, sample of an aligned float32 row: one
-   group of 4 a thread of 512, four groups side by side. */
+/* What select_stream.cu, select_split.cu, and select_cluster.cu of short rows sample of an aligned
+   float32 row: one group of 4 a thread of 512, four groups side by side. */
 #define SAMPLERS 512
 #define SAMPLED_GROUP 4
 #define SAMPLED_TOGETHER 4
