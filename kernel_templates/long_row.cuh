@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file long_row.cuh
- * @brief What select_stream.cu and select_cluster.cu share: rows longer than a block holds, read in
- * rounds; the memory of their lists, and, out of the way of other rows, what rows rarely need.
+ * @brief What select_stream.cu, select_split.cu and select_cluster.cu share: rows longer than a
+ * block holds, read in rounds; the memory of their lists, and, out of the way of other rows, what
+ * rows rarely need.
  */
 #ifndef TKJ_LONG_ROW_CUH
 #define TKJ_LONG_ROW_CUH
@@ -55,12 +56,22 @@ TKJ_DEVICE void clear_counts(tkj_listing *listing)
         listing->held.distinct = false;
 }
 
+/* Blocks that share a row, and the binary logarithm of them: those of the cluster, or of a split as
+   many as the row says. */
+#if TKJ_SPLIT
+#define BLOCKS_OF(held) ((tkj_u32)(held)->blocks)
+#define BLOCKS_SHIFT(held) (tkj_bit_width(BLOCKS_OF(held)) - 1)
+#else
+#define BLOCKS_OF(held) cluster_size()
+#define BLOCKS_SHIFT(held) cluster_shift()
+#endif
+
 /** The row as it is in round r of this block. */
 TKJ_DEVICE tkj_held_row round_of(const tkj_held_row *held, tkj_u32 round)
 {
     tkj_held_row moved = *held;
-    moved.blocks = (tkj_i32)cluster_size();
-    moved.first += (tkj_i32)(round * cluster_size()) * TKJ_CAPACITY +
+    moved.blocks = (tkj_i32)BLOCKS_OF(held);
+    moved.first += (tkj_i32)(round * BLOCKS_OF(held)) * TKJ_CAPACITY +
                    (tkj_i32)cluster_rank() * TKJ_WARP * TKJ_GROUP;
     return moved;
 }
@@ -74,7 +85,7 @@ TKJ_DEVICE bool is_long(const tkj_held_row *held)
 /** Rounds of each block. */
 TKJ_DEVICE tkj_u32 rounds_of(const tkj_held_row *held)
 {
-    return ((tkj_u32)(held->end - held->first - 1) >> cluster_shift()) / TKJ_CAPACITY + 1;
+    return ((tkj_u32)(held->end - held->first - 1) >> BLOCKS_SHIFT(held)) / TKJ_CAPACITY + 1;
 }
 
 /** Bits of this thread's scores that are below a pivot; others are undefined. */

@@ -12,7 +12,7 @@
 
 /* Version of the templates' contract with the library; a directory that carries another one is not
    used. Raise it with every change of this file or of what preludes define. */
-#define TKJ_TEMPLATE_ABI 1
+#define TKJ_TEMPLATE_ABI 2
 
 #ifdef __CUDACC_RTC__
 typedef signed char tkj_i8;
@@ -59,6 +59,11 @@ typedef uint64_t tkj_u64;
 #define TKJ_CHECK_UNMAPPED_PAGE 5
 #define TKJ_CHECK_VALUE 6
 
+/* What the first launch of select_split.cu leaves of a row for the second one: 16 bytes a part, and
+   a list of 6144 scores with their positions. */
+#define TKJ_SPLIT_PARTS_MAX 16
+#define TKJ_SPLIT_ROW_BYTES (TKJ_SPLIT_PARTS_MAX * 16 + 6144 * 8)
+
 /** One-dimensional int32 input: element i is at data[i * stride]. NULL data = absent. */
 typedef struct tkj_vector {
     const tkj_i32 *data;
@@ -101,9 +106,13 @@ typedef struct tkj_select_params {
     tkj_i64 cu_batch; /* its size - 1 */
     tkj_vector row_to_batch;
     tkj_vector offsets; /* ragged: topk_indices_offset */
+
+    void *workspace; /* select_split.cu: TKJ_SPLIT_ROW_BYTES a row, at a multiple of 256 */
+    tkj_u32 parts;   /* blocks that list one row: a power of two, at most TKJ_SPLIT_PARTS_MAX */
+    tkj_u32 launch;  /* of the two of a call: 0, then 1 */
 } tkj_select_params;
 
-TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 288, "host and device must agree on the layout");
+TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 304, "host and device must agree on the layout");
 
 /** Outer dimensions that fast_topk can walk: 64 less the one that is searched. */
 #define TKJ_FAST_TOPK_DIMS 63

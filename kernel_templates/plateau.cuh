@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file plateau.cuh
- * @brief Selection where a plateau of equal scores lies across the k-th place, for select_stream.cu
- * and select_cluster.cu.
+ * @brief Selection where a plateau of equal scores lies across the k-th place, for
+ * select_stream.cu, select_split.cu and select_cluster.cu.
  *
  * All scores above the plateau are taken, and as many of the plateau as are wanted. So each block
  * lists the positions of both; of equal ones at most k are ever needed. Once the blocks know each

@@ -277,6 +277,7 @@ TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i3
         shared->distinct = tkj_bins_are_distinct(pivot.high, pivot.low);
         shared->row = held;
     }
+    pivot.plateau = 0;
     pivot.on_plateau = tkj_is_on_plateau(&held, &ranks, &bins, &pivot.plateau, shared);
     return pivot;
 }
@@ -307,6 +308,7 @@ TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, tkj_pivot *pivot, tkj_h
     pivot->low = low == 0.0f ? -0.0f : low; /* both zeros are to pass */
     pivot->high = tkj_half_bin_edge(histogram->high_bin - 1);
     pivot->on_plateau = false;
+    pivot->plateau = 0;
     return true;
 }
 

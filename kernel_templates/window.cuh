@@ -11,6 +11,11 @@
 
 #include "platform.cuh"
 
+/* Set where a call is two launches, which both look at each row. */
+#ifndef TKJ_SPLIT
+#define TKJ_SPLIT 0
+#endif
+
 /** One row's window. */
 typedef struct tkj_window {
     tkj_i64 start;        /* first column */
@@ -40,11 +45,14 @@ TKJ_DEVICE void tkj_check(const tkj_select_params *p, bool bad, tkj_u32 slot)
 #endif
 }
 
-/** A check that all threads make of one row, of a whole cluster's blocks too: counted once. */
+/** A check that all threads make of one row, of a whole cluster's blocks and of two launches too:
+ * counted once. */
 TKJ_DEVICE void tkj_check_row(const tkj_select_params *p, bool bad, tkj_u32 slot)
 {
 #if TKJ_CLUSTERS
     bad = bad && tkj_cluster_rank() == 0;
+#elif TKJ_SPLIT
+    bad = bad && p->launch == 1;
 #endif
     tkj_check(p, bad && tkj_thread() == 0, slot);
 }

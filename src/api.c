@@ -101,10 +101,22 @@ static const tkj_prepared *prepare_for_call(topk_jit_context *context, const top
     return prepared;
 }
 
+/** Enqueues both launches of a split: only the second one writes to the outputs. */
+static topk_jit_status launch_split(const tkj_launch *second, const tkj_call_shape *shape,
+                                    uint32_t parts, tkj_select_params *params, CUstream stream)
+{
+    tkj_launch first = *second;
+    first.grid = tkj_variants_parts_grid(shape, parts);
+    params->parts = parts;
+    params->launch = 0;
+    topk_jit_status status = tkj_driver_launch(&first, params, stream);
+    params->launch = 1;
+    return status != TOPK_JIT_OK ? status : tkj_driver_launch(second, params, stream);
+}
+
 /** Enqueues the kernel of a spec; `params` is the kernel's one parameter. */
 static topk_jit_status launch(topk_jit_context *context, const topk_jit_spec *spec, int ordinal,
-                              const tkj_call_shape *shape, bool pdl, const void *params,
-                              CUstream stream)
+                              const tkj_call_shape *shape, bool pdl, void *params, CUstream stream)
 {
     topk_jit_status status = TOPK_JIT_OK;
     const tkj_prepared *prepared = tkj_kernel_map_find(&context->kernels, spec, ordinal);
@@ -116,6 +128,7 @@ static topk_jit_status launch(topk_jit_context *context, const topk_jit_spec *sp
         tkj_variants_choose(spec, prepared->variants, prepared->count, shape, &prepared->facts);
     const tkj_variant *variant = &prepared->variants[v];
     uint32_t cluster = tkj_variants_cluster(variant, shape, &prepared->facts);
+    uint32_t parts = tkj_variants_parts(variant, shape, &prepared->facts);
     const tkj_launch shape_of_launch = {
         .kernel = prepared->kernels[v].kernel,
         .grid = tkj_variants_grid(shape, cluster),
@@ -124,6 +137,8 @@ static topk_jit_status launch(topk_jit_context *context, const topk_jit_spec *sp
         .cluster = cluster,
         .pdl = pdl && prepared->facts.compute_major >= 9,
     };
+    if (parts > 1) /* a selection, then */
+        return launch_split(&shape_of_launch, shape, parts, params, stream);
     return tkj_driver_launch(&shape_of_launch, params, stream);
 }
 
@@ -256,7 +271,10 @@ topk_jit_status topk_jit_select_workspace_size(const topk_jit_select_args *args,
     if (size == NULL)
         return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "size is NULL, expected a place for the size");
     topk_jit_status status = read_problem(args, &problem);
-    if (status == TOPK_JIT_OK)
-        *size = 0; /* no variant uses one yet */
-    return status;
+    if (status != TOPK_JIT_OK)
+        return status;
+    *size = tkj_device_is_host(problem.device) || problem.params.rows == 0
+                ? 0
+                : tkj_variants_workspace(&problem.spec, &problem.shape);
+    return TOPK_JIT_OK;
 }

@@ -178,6 +178,6 @@ topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int6
     p->values_stride = stride_along(out_values, searched);
     p->indices_stride = stride_along(out_indices, searched);
     fill_outer(values, out_values, out_indices, searched, p);
-    out->shape = (tkj_call_shape){p->rows, size, 0, false};
+    out->shape = (tkj_call_shape){p->rows, size, 0, false, 0};
     return TOPK_JIT_OK;
 }

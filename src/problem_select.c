@@ -349,6 +349,7 @@ static topk_jit_status take_outputs(reader *r)
     if (status == TOPK_JIT_OK)
         status = take_bytes(r, "workspace", args->workspace, args->workspace_size, 256);
     p->check_counts = args->check_counts;
+    p->workspace = args->workspace;
     return status;
 }
 
@@ -388,6 +389,12 @@ static int64_t simple_stride(const tkj_select_params *params)
     if (!simple)
         return 0;
     return params->rows == 1 ? 1 : params->lengths_stride_b; /* of one row it may be anything */
+}
+
+/** Bytes of workspace; none for padding alone, which is one launch. */
+static size_t usable_workspace(const reader *r)
+{
+    return r->args->workspace != NULL && r->rows > 0 ? r->args->workspace_size : 0;
 }
 
 static topk_jit_spec spec_of(const reader *r)
@@ -435,6 +442,7 @@ topk_jit_status tkj_problem_select(const topk_jit_select_args *args, tkj_select_
     out->device = r.views[0].device;
     out->pdl = args->pdl != 0;
     r.params->simple_stride = simple_stride(r.params);
-    out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r)};
+    out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r),
+                                  usable_workspace(&r)};
     return TOPK_JIT_OK;
 }

@@ -2,6 +2,7 @@
 #include "variants.h"
 
 #include "ordered_key.h"
+#include "params.h"
 
 /* Every thread owns bins of an 11-bit digit: a divisor of 2048. 512 threads a block leave room for
    several blocks an SM at any register count. */
@@ -135,7 +136,7 @@ static uint32_t listed_bytes(const topk_jit_spec *spec, uint32_t threads)
            4u * (uint32_t)spec->topk + 48u;
 }
 
-/** Shared memory of the lists of select_stream.cu and select_cluster.cu. */
+/** Shared memory of the lists of select_stream.cu, select_split.cu and select_cluster.cu. */
 static uint32_t stream_bytes(const topk_jit_spec *spec, const registers_shape *shape)
 {
     uint32_t counts = 2u * 4u * (shape->threads / 32u) + 48u;
@@ -151,6 +152,18 @@ static tkj_variant stream_variant(const topk_jit_spec *spec)
     variant.template_name = "select_stream.cu";
     variant.shared_bytes = LARGER(stream_bytes(spec, &shape), sort_bytes(spec));
     variant.capacity = INT32_MAX - 16384; /* columns and rounds are counted in 32 bits */
+    return variant;
+}
+
+/** select_split.cu: 8192 scores a block of any dtype; as it has SMs to spare, one block an SM. */
+static tkj_variant split_variant(const topk_jit_spec *spec)
+{
+    const registers_shape shape = {"split", 512, 16, 1};
+    tkj_variant variant = registers_variant(spec, &shape);
+    variant.template_name = "select_split.cu";
+    variant.shared_bytes = LARGER(stream_bytes(spec, &shape), sort_bytes(spec));
+    variant.capacity = INT32_MAX - TKJ_SPLIT_PARTS_MAX * 16384; /* likewise */
+    variant.split = true;
     return variant;
 }
 
@@ -206,6 +219,8 @@ size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
         for (size_t i = 0; i < sizeof cluster_shapes / sizeof cluster_shapes[0]; i++)
             if (architecture >= 90 && has_long_rows(spec, &cluster_shapes[i]))
                 out[count++] = cluster_variant(spec, &cluster_shapes[i]);
+        if (architecture < 90) /* without clusters */
+            out[count++] = split_variant(spec);
     }
     return count;
 }
@@ -224,12 +239,18 @@ static bool all_at_once(int64_t rows, int64_t size, int64_t sms)
     return rows <= (size == 2 ? sms : sms * 3 / 4) / size;
 }
 
+/** SMs that a call may use. */
+static int64_t sms_of(const tkj_call_shape *shape, const tkj_device_facts *facts)
+{
+    bool bounded = shape->max_sms > 0 && shape->max_sms < facts->sm_count;
+    return bounded ? shape->max_sms : facts->sm_count;
+}
+
 uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *shape,
                               const tkj_device_facts *facts)
 {
     uint32_t size = 1;
-    int64_t sms =
-        shape->max_sms > 0 && shape->max_sms < facts->sm_count ? shape->max_sms : facts->sm_count;
+    int64_t sms = sms_of(shape, facts);
     if (!variant->clusters)
         return 1;
     while ((int)size * 2 <= facts->cluster_max &&
@@ -239,10 +260,26 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
     return size;
 }
 
+uint32_t tkj_variants_parts(const tkj_variant *variant, const tkj_call_shape *shape,
+                            const tkj_device_facts *facts)
+{
+    uint32_t parts = 1;
+    int64_t sms = sms_of(shape, facts);
+    if (!variant->split || shape->rows > (int64_t)(shape->workspace_size / TKJ_SPLIT_ROW_BYTES))
+        return 1;
+    while (parts < TKJ_SPLIT_PARTS_MAX && shape->rows <= sms / (2 * (int64_t)parts) &&
+           shape->width > (int64_t)parts * share_of(variant))
+        parts *= 2;
+    return parts;
+}
+
 /* Rows that a block of 512 threads holds are not for clusters, but longer ones are. Among clusters
    the smallest share that makes one round is best, or else the largest. */
 #define CLUSTER_RANK (512 * 32 + 1)
 #define CLUSTER_RANK_ROUNDS (CLUSTER_RANK + 4096)
+
+/* A second launch costs more than a block of 1024 threads, if there is one, takes longer. */
+#define SPLIT_RANK (1024 * 32 + 1)
 
 /** Where a variant comes among those that take the call's rows: the lowest is chosen. */
 static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shape,
@@ -251,6 +288,8 @@ static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shap
     uint32_t size = tkj_variants_cluster(variant, shape, facts);
     if (variant->capacity == 0) /* anything, but slowly */
         return INT64_MAX;
+    if (variant->split)
+        return tkj_variants_parts(variant, shape, facts) > 1 ? SPLIT_RANK : INT64_MAX;
     if (!variant->clusters)
         return variant->capacity;
     if (size == 1) /* the same as without clusters, but slower */
@@ -279,4 +318,23 @@ uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster)
     /* A cluster takes rows in turn, so a grid of max_sms blocks occupies at most as many SMs. */
     int64_t limit = (shape->max_sms > 0 ? shape->max_sms : INT32_MAX) / (int64_t)cluster;
     return (uint32_t)(shape->rows < limit ? shape->rows : limit) * cluster;
+}
+
+uint32_t tkj_variants_parts_grid(const tkj_call_shape *shape, uint32_t parts)
+{
+    /* Blocks take parts in turn, whichever row they are of. */
+    int64_t limit = shape->max_sms > 0 ? shape->max_sms : INT32_MAX;
+    return (uint32_t)(shape->rows <= limit / parts ? shape->rows * parts : limit);
+}
+
+size_t tkj_variants_workspace(const topk_jit_spec *spec, const tkj_call_shape *shape)
+{
+    /* AD102: of the GPUs without clusters none has more SMs. */
+    const tkj_device_facts largest = {.compute_major = 8, .compute_minor = 9, .sm_count = 144};
+    tkj_variant variants[TKJ_VARIANTS_MAX];
+    tkj_call_shape given = *shape;
+    given.workspace_size = SIZE_MAX;
+    size_t count = tkj_variants_enumerate(spec, 89, variants);
+    size_t chosen = tkj_variants_choose(spec, variants, count, &given, &largest);
+    return variants[chosen].split ? (size_t)shape->rows * TKJ_SPLIT_ROW_BYTES : 0;
 }

@@ -28,6 +28,7 @@ typedef struct tkj_variant {
     uint32_t sort_capacity;    /* slots sorted in shared memory, 0 = sorted in place */
     uint32_t shared_bytes;     /* dynamic shared memory */
     bool clusters;             /* launched as clusters of blocks */
+    bool split;                /* launched twice, with a workspace in between */
     int64_t capacity;          /* longest row, in elements from a 16-byte boundary; 0 = any */
 } tkj_variant;
 
@@ -40,7 +41,8 @@ typedef struct tkj_call_shape {
     int64_t rows;  /* that are written, padding included */
     int64_t width; /* L, or the size of the searched dimension */
     int32_t max_sms;
-    bool aligned; /* every row starts at a multiple of 16 bytes */
+    bool aligned;          /* every row starts at a multiple of 16 bytes */
+    size_t workspace_size; /* bytes that the caller gives; 0 = none */
 } tkj_call_shape;
 
 /** Index into a spec's enumerated list of the variant that serves a call best. */
@@ -51,7 +53,18 @@ size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variant
 uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *shape,
                               const tkj_device_facts *facts);
 
+/** Blocks that share each row in the first of two launches; 1 = the variant is not for the call. */
+uint32_t tkj_variants_parts(const tkj_variant *variant, const tkj_call_shape *shape,
+                            const tkj_device_facts *facts);
+
 /** Blocks to launch for a call: whole clusters of this size. */
 uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster);
+
+/** Blocks of the first of two launches: as many for each row, or fewer that take them in turn. */
+uint32_t tkj_variants_parts_grid(const tkj_call_shape *shape, uint32_t parts);
+
+/** Bytes of workspace with which a split would serve a call on a GPU that has room for it; 0 =
+ * none would. What workspace the shape has does not matter. */
+size_t tkj_variants_workspace(const topk_jit_spec *spec, const tkj_call_shape *shape);
 
 #endif /* TKJ_VARIANTS_H */

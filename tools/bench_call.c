@@ -27,6 +27,8 @@ void bench_call_init(bench_call *call, const bench_case *what)
     const int64_t rows = what->rows;
     const int64_t page_size = what->page_size > 0 ? what->page_size : 1;
     call->what = *what;
+    call->workspace = NULL;
+    call->workspace_size = 0;
     describe(call, BENCH_SCORE, 2, rows, what->width, score_dtype(what));
     for (int slot = BENCH_LENGTHS; slot <= BENCH_ROW_TO_BATCH; slot++)
         describe(call, (bench_slot)slot, 1, rows, 1, int32);
@@ -95,5 +97,7 @@ topk_jit_select_args bench_call_args(const bench_call *call, bool raw)
     args.sorted = what->sorted;
     args.deterministic = what->deterministic;
     args.max_sms = what->max_sms;
+    args.workspace = call->workspace;
+    args.workspace_size = call->workspace_size;
     return args;
 }

@@ -31,6 +31,8 @@ typedef struct bench_tensor {
 typedef struct bench_call {
     bench_case what;
     bench_tensor tensors[BENCH_SLOTS];
+    void *workspace; /* set by the owner of the memory, as the data are; NULL = none */
+    size_t workspace_size;
 } bench_call;
 
 /** Describes every tensor of a canonical case. */

@@ -28,6 +28,7 @@ static topk_jit_status read_case(const bench_case *what, topk_jit_spec *spec, tk
         status = tkj_problem_select(&args, &problem);
         *spec = problem.spec;
         *shape = problem.shape;
+        shape->workspace_size = tkj_variants_workspace(spec, shape);
     } else {
         tkj_fast_topk_problem problem;
         status = tkj_problem_fast_topk(&call.tensors[BENCH_SCORE].tensor, what->topk, -1,
@@ -51,20 +52,34 @@ bool bench_explain(const bench_case *what, const tkj_device_facts *facts, bench_
     out->variant = variants[tkj_variants_choose(&spec, variants, count, &shape, facts)];
     out->variant_count = count;
     out->cluster = tkj_variants_cluster(&out->variant, &shape, facts);
+    const uint32_t parts = tkj_variants_parts(&out->variant, &shape, facts);
+    out->first_grid = parts > 1 ? tkj_variants_parts_grid(&shape, parts) : 0;
     out->grid = tkj_variants_grid(&shape, out->cluster);
     return true;
+}
+
+/** "132", or "16+1" of two launches. */
+static void format_grid(const bench_launch *launch, char text[24])
+{
+    if (launch->first_grid > 0)
+        snprintf(text, 24, "%" PRIu32 "+%" PRIu32, launch->first_grid, launch->grid);
+    else
+        snprintf(text, 24, "%" PRIu32, launch->grid);
 }
 
 static void print_launch(const bench_case *what, const tkj_device_facts *facts)
 {
     char text[BENCH_CASE_TEXT_SIZE];
+    char grid[24];
     bench_launch launch;
     bench_case_format(what, text);
-    if (bench_explain(what, facts, &launch))
-        printf("%-18s %8" PRIu32 " %8" PRIu32 " %9" PRIu32 "  %s\n", launch.variant.name,
-               launch.grid, launch.variant.threads, launch.variant.shared_bytes, text);
-    else
+    if (bench_explain(what, facts, &launch)) {
+        format_grid(&launch, grid);
+        printf("%-18s %8s %8" PRIu32 " %9" PRIu32 "  %s\n", launch.variant.name, grid,
+               launch.variant.threads, launch.variant.shared_bytes, text);
+    } else {
         printf("%-18s %8s %8s %9s  %s\n", "not supported", "", "", "", text);
+    }
 }
 
 void bench_explain_print(const bench_plan *plan, const char *name, const tkj_device_facts *facts)

@@ -12,10 +12,12 @@ typedef struct bench_launch {
     tkj_variant variant;
     size_t variant_count; /* of the spec on this GPU */
     uint32_t cluster;
+    uint32_t first_grid; /* of the first of two launches; 0 = there is one */
     uint32_t grid;
 } bench_launch;
 
-/** The launch of a case on a GPU of these facts. @return false if nothing runs there */
+/** The launch of a case on a GPU of these facts, with the workspace that it asks for. @return false
+ * if nothing runs there */
 bool bench_explain(const bench_case *what, const tkj_device_facts *facts, bench_launch *out);
 
 /** Prints a table of every cell's launch. @param name  the GPU's */

@@ -55,7 +55,8 @@ static const char tail[] =
     "  --no-verify          judges nothing\n"
     "  --json FILE          everything, for programs\n"
     "  --explain            measures nothing: prints which kernel each case launches, and its "
-    "grid\n"
+    "grid;\n"
+    "                       16+1 where it is launched twice\n"
     "  --device-facts LIST  explains for these GPUs instead of the one present, or for all:";
 
 static const char end[] =

@@ -66,6 +66,19 @@ static void upload_vector(bench_call *call, bench_slot slot, const int32_t *host
         upload(call, slot, host, bench_call_bytes(call, slot), 1);
 }
 
+/** What a selection asks for. */
+static void add_workspace(bench_call *call)
+{
+    const topk_jit_select_args args = bench_call_args(call, false);
+    size_t size = 0;
+    if (call->what.operation == TOPK_JIT_OPERATION_SELECT)
+        bench_require(topk_jit_select_workspace_size(&args, &size) == TOPK_JIT_OK,
+                      "a case is refused");
+    if (size > 0)
+        call->workspace = tkj_gpu_allocate(size);
+    call->workspace_size = size;
+}
+
 void bench_input_create(bench_input *input, const bench_gpu *gpu, const bench_case *what)
 {
     bench_rows *rows = &input->rows;
@@ -86,6 +99,7 @@ void bench_input_create(bench_input *input, const bench_gpu *gpu, const bench_ca
                    (size_t)(rows->tables * rows->entries) * sizeof *rows->table, input->copies);
     for (int slot = BENCH_INDICES; slot < BENCH_SLOTS; slot++)
         upload(call, (bench_slot)slot, NULL, 0, 1);
+    add_workspace(call);
 }
 
 void bench_input_destroy(bench_input *input)
@@ -93,6 +107,8 @@ void bench_input_destroy(bench_input *input)
     for (int slot = 0; slot < BENCH_SLOTS; slot++)
         if (input->call.tensors[slot].tensor.data != NULL)
             tkj_gpu_free(input->call.tensors[slot].tensor.data);
+    if (input->call.workspace != NULL)
+        tkj_gpu_free(input->call.workspace);
     bench_rows_destroy(&input->rows);
 }
 

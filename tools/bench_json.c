@@ -62,8 +62,9 @@ static json_t *describe_launch(const bench_case *what, const tkj_device_facts *f
     bench_launch launch;
     if (!bench_explain(what, facts, &launch))
         return json_object();
-    return json_pack("{s:s, s:I, s:I}", "variant", launch.variant.name, "grid",
-                     (json_int_t)launch.grid, "threads", (json_int_t)launch.variant.threads);
+    return json_pack("{s:s, s:I, s:I, s:I}", "variant", launch.variant.name, "first_grid",
+                     (json_int_t)launch.first_grid, "grid", (json_int_t)launch.grid, "threads",
+                     (json_int_t)launch.variant.threads);
 }
 
 static json_t *describe_cells(const bench_plan *plan, const tkj_device_facts *facts)

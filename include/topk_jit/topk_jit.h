@@ -404,7 +404,8 @@ typedef struct topk_jit_select_args {
                                  once a row), [4] page entry outside [0, P), [5] unmapped page,
                                  [6] value does not fit the index dtype (4-6 once a slot), [7] 0 */
     void *workspace;        /**< optional, 256-byte aligned memory on the tensors' device; contents
-                                 undefined; not shared by calls that may overlap */
+                                 undefined before and after; not shared by calls that may overlap;
+                                 absent or too small: the result is the same */
     size_t workspace_size;  /**< bytes; see topk_jit_select_workspace_size */
 } topk_jit_select_args;
 
@@ -418,8 +419,9 @@ typedef struct topk_jit_select_args {
 /**
  * @brief Selects the topk largest scores of every row.
  *
- * GPU tensors: enqueues one kernel on the stream and returns. CPU tensors: computes before it
- * returns.
+ * GPU tensors: enqueues one kernel on the stream and returns; or, on GPUs before sm_90 and with a
+ * workspace, two kernels, of which only the second one writes to the outputs. CPU tensors: computes
+ * before it returns.
  *
  * @param[in] context
  * @param[in] args    host; read before the call returns
@@ -447,8 +449,16 @@ TOPK_JIT_EXPORT topk_jit_status topk_jit_select_spec(const topk_jit_select_args 
 
 /**
  * @brief Bytes of workspace that make a selection fastest; with less it is right all the same.
+ *
+ * GPUs before sm_90 have no clusters: there a few long rows are each shared by several blocks,
+ * which leave in the workspace what a second launch selects from. The size is a function of the
+ * arguments alone, whichever GPU they are on: 49408 bytes a row of the output, for at most 72 rows
+ * (and at most max_sms / 2) that are longer than one block holds (32768 scores, or 16384 with some
+ * options) and topk <= 4096; else 0. It does not depend on `workspace`. A call of which a GPU makes
+ * no use of the workspace, such as any on sm_90 and later, does not touch it.
+ *
  * @param[in] args   host; as in topk_jit_select
- * @param[out] size  host; bytes, 0 for most
+ * @param[out] size  host; bytes, 0 for most, and for CPU tensors
  * @return TOPK_JIT_OK, TOPK_JIT_INVALID_ARGUMENT, TOPK_JIT_ABI_MISMATCH
  */
 TOPK_JIT_EXPORT topk_jit_status topk_jit_select_workspace_size(const topk_jit_select_args *args,

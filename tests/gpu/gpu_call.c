@@ -47,6 +47,10 @@ void tkj_gpu_call_create(tkj_gpu_call *g, tkj_call *call)
     g->args = device_args(g);
     if (call->spec.check)
         g->args.check_counts = tkj_gpu_allocate(sizeof call->check_counts);
+    assert_int_equal(topk_jit_select_workspace_size(&g->args, &g->args.workspace_size),
+                     TOPK_JIT_OK);
+    if (g->args.workspace_size > 0)
+        g->args.workspace = tkj_gpu_allocate(g->args.workspace_size);
     tkj_gpu_call_upload(g);
 }
 
@@ -57,6 +61,8 @@ void tkj_gpu_call_destroy(tkj_gpu_call *g)
             tkj_gpu_free(g->blocks[slot]);
     if (g->args.check_counts != NULL)
         tkj_gpu_free(g->args.check_counts);
+    if (g->args.workspace != NULL)
+        tkj_gpu_free(g->args.workspace);
 }
 
 void tkj_gpu_call_upload(tkj_gpu_call *g)

@@ -64,9 +64,9 @@ void open_regions(machine *m)
         opened.given = given;
         opened.begin = reinterpret_cast<uintptr_t>(given.data);
         opened.extent = extent_of(given);
-        if (given.writable && race_build) {
+        if ((given.writable || given.kept != nullptr) && race_build) {
             opened.races = std::vector<shadow>(1);
-            opened.races[0].create(given.data, opened.extent, given.written);
+            opened.races[0].create(given.data, opened.extent, given.written, given.kept);
         }
         fence_off(given);
     }
@@ -74,9 +74,12 @@ void open_regions(machine *m)
 
 void close_regions(machine *m)
 {
-    for (const region &opened : m->regions)
+    for (const region &opened : m->regions) {
         if (opened.given.block != nullptr)
             __asan_unpoison_memory_region(opened.given.block, opened.given.block_size);
+        if (opened.given.kept != nullptr && !opened.races.empty())
+            opened.races[0].keep(opened.given.kept);
+    }
 }
 
 static const region *region_at(uintptr_t address)

@@ -70,8 +70,11 @@ class shadow
     shadow(shadow &&other) = delete;
     ~shadow();
 
-    /** @param written  what was not written by the launch may be read */
-    void create(const void *first, size_t bytes, bool written);
+    /** @param written  what was not written by the launch may be read,
+     *  @param kept     or, if it is given, what is marked there */
+    void create(const void *first, size_t bytes, bool written, const bool *kept);
+    /** Marks what was written. */
+    void keep(bool *kept) const;
     bool contains(const void *address, size_t bytes) const;
     /** Checks and remembers. @param what names the memory in messages */
     void touch(const accessor &who, const void *address, size_t bytes, access kind,
@@ -79,6 +82,7 @@ class shadow
 
   private:
     void refine();
+    bool is_readable(const cell &c, size_t offset) const;
     void touch_cell(const accessor &who, cell *c, size_t offset, access kind, const char *what);
     void remember_read(const accessor &who, cell *c);
     void check_reads(const accessor &who, cell *c, size_t offset, const char *what);
@@ -87,6 +91,7 @@ class shadow
     size_t size = 0;
     unsigned shift = 2;
     bool initialised = true;
+    const bool *written_before = nullptr; /* one for each byte */
     std::vector<cell> cells;
 };
 
@@ -95,7 +100,7 @@ struct region {
     tkj_simt_region given = {};
     uintptr_t begin = 0;
     size_t extent = 0;         /* from the first byte to the last */
-    std::vector<shadow> races; /* one if it is writable */
+    std::vector<shadow> races; /* one if it is writable, or was for a launch before */
 };
 
 /** Registers what the launch may touch, and forbids what is around it. */

@@ -48,7 +48,7 @@ static void create_block(machine *m, cluster *home, uint32_t rank)
     for (uint32_t i = 0; i < size; i++)
         b->shared[i] = static_cast<unsigned char>(0xA5 ^ i * 7);
     if (race_build)
-        b->shared_shadow.create(b->shared.get(), size, false);
+        b->shared_shadow.create(b->shared.get(), size, false, nullptr);
     create_threads(m, b, home->slot * m->launch->cluster * m->launch->kernel->threads);
 }
 

@@ -91,6 +91,16 @@ PRIMITIVE(saturated)
     *row_of(p, 0) = tkj_bits_from_float(tkj_fma_saturated(x, 0.0625f, -1.0f));
 }
 
+/** The first launch leaves a word a thread, the second one adds up as many, from counter[0] on. */
+PRIMITIVE(left_in_memory)
+{
+    tkj_wait_for_dependencies();
+    if (p.wrong == 0)
+        p.out[tkj_thread()] = tkj_thread() + 1;
+    else
+        tkj_atomic_add(p.counter + 1, p.in[tkj_thread() + p.counter[0]]);
+}
+
 PRIMITIVE(atomics)
 {
     WRONG_SHARED(shared);

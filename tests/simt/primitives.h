@@ -19,6 +19,7 @@
     X(saturated)                                                                                   \
     X(atomics)                                                                                     \
     X(slots_by_order)                                                                              \
+    X(left_in_memory)                                                                              \
     X(ring_of_copies)                                                                              \
     X(cluster_exchange)                                                                            \
     X(copies_between_ranks)                                                                        \

@@ -82,13 +82,14 @@ int64_t tkj_simt_capacity(const tkj_simt_listed *listed)
 }
 
 /** Between this kernel and one that takes anything, would the library choose this one? It may run
- * with any number of blocks a row. */
+ * with any number of blocks a row, and gets the workspace that it needs. */
 static bool serves(const tkj_variant *variant, const topk_jit_spec *spec,
                    const tkj_call_shape *shape)
 {
     static const tkj_device_facts facts = {.compute_major = 9, .sm_count = 132};
     tkj_variant either[] = {{.capacity = 0}, *variant};
     either[1].clusters = false;
+    either[1].split = false;
     return variant->capacity == 0 || tkj_variants_choose(spec, either, 2, shape, &facts) == 1;
 }
 
@@ -102,13 +103,78 @@ bool tkj_simt_serves(const tkj_simt_listed *listed, tkj_call *call)
 }
 
 /** Any number of blocks a row is right, so the seed decides. */
-static uint32_t cluster_of(const tkj_variant *variant, const tkj_call_shape *shape, uint64_t seed)
+static uint32_t blocks_of(uint64_t seed)
 {
     static const uint32_t sizes[] = {1, 2, 4, 8, 1, 2, 4, 8, 16}; /* the largest takes longest */
-    uint32_t size = variant->clusters ? sizes[seed % (sizeof sizes / sizeof sizes[0])] : 1;
+    return sizes[seed % (sizeof sizes / sizeof sizes[0])];
+}
+
+/** Blocks of a cluster, by the seed too, but never more than max_sms. */
+static uint32_t cluster_of(const tkj_variant *variant, const tkj_call_shape *shape, uint64_t seed)
+{
+    uint32_t size = variant->clusters ? blocks_of(seed) : 1;
     while (shape->max_sms > 0 && size > (uint32_t)shape->max_sms)
         size /= 2;
     return size;
+}
+
+/* Of the workspace's bytes: a multiple of what it is aligned to. */
+#define WORKSPACE_ALIGNMENT ((size_t)256)
+
+/** The workspace of a call: no byte more than the rows need, and poison around and in it. */
+static tkj_simt_region create_workspace(const tkj_call_shape *shape)
+{
+    size_t size = (size_t)shape->rows * TKJ_SPLIT_ROW_BYTES;
+    size_t block_size = size + 2 * WORKSPACE_ALIGNMENT;
+    unsigned char *block = aligned_alloc(WORKSPACE_ALIGNMENT, block_size);
+    bool *kept = calloc(size, sizeof *kept);
+    assert_non_null(block);
+    assert_non_null(kept);
+    memset(block, 0x5A, block_size); /* as counts of a part too large, as scores large */
+    return (tkj_simt_region){
+        .name = "workspace",
+        .data = block + WORKSPACE_ALIGNMENT,
+        .rows = 1,
+        .row_bytes = (int64_t)size,
+        .writable = true,
+        .kept = kept,
+        .block = block,
+        .block_size = block_size,
+    };
+}
+
+/** Both launches of a split, on a workspace of their own: the first may not touch the outputs. */
+static bool run_split(const tkj_simt_launch *whole, const tkj_call_shape *shape, char *message)
+{
+    enum { REGIONS_MAX = TKJ_CALL_TENSORS + 2 };
+    tkj_simt_region regions[REGIONS_MAX];
+    tkj_simt_launch work = *whole;
+    tkj_select_params params;
+    memcpy(&params, whole->params, sizeof params);
+    assert_true(whole->region_count < REGIONS_MAX);
+    regions[0] = create_workspace(shape);
+    size_t count = 1;
+    for (size_t i = 0; i < whole->region_count; i++)
+        if (!whole->regions[i].writable)
+            regions[count++] = whole->regions[i];
+    params.workspace = regions[0].data;
+    params.parts = blocks_of(whole->seed);
+    params.launch = 0;
+    work.grid = tkj_variants_parts_grid(shape, params.parts);
+    work.params = &params;
+    work.regions = regions;
+    work.region_count = count;
+    bool right = tkj_simt_run(&work, message);
+    regions[0].writable = false;
+    for (size_t i = 0; i < whole->region_count; i++)
+        regions[1 + i] = whole->regions[i];
+    params.launch = 1;
+    work.grid = whole->grid;
+    work.region_count = 1 + whole->region_count;
+    right = right && tkj_simt_run(&work, message);
+    free(regions[0].kept);
+    free(regions[0].block);
+    return right;
 }
 
 bool tkj_simt_run_shape(const tkj_simt_listed *listed, const topk_jit_spec *spec,
@@ -129,7 +195,9 @@ bool tkj_simt_run_shape(const tkj_simt_listed *listed, const topk_jit_spec *spec
     };
     assert_int_equal(variant.threads, listed->kernel->threads);
     assert_int_equal(variant.shared_bytes, listed->kernel->shared_bytes);
-    return shape->rows == 0 || !serves(&variant, spec, shape) || tkj_simt_run(&work, message);
+    if (shape->rows == 0 || !serves(&variant, spec, shape))
+        return true;
+    return variant.split ? run_split(&work, shape, message) : tkj_simt_run(&work, message);
 }
 
 /** Every output byte of the host engine's result, where the spec says what it must be. */

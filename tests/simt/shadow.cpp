@@ -16,13 +16,25 @@ shadow::~shadow()
         delete c.more_reads;
 }
 
-void shadow::create(const void *first, size_t bytes, bool written)
+void shadow::create(const void *first, size_t bytes, bool written, const bool *kept)
 {
     begin = reinterpret_cast<uintptr_t>(first);
     size = bytes;
     shift = begin % 4 == 0 ? 2 : 0;
     initialised = written;
+    written_before = kept;
     cells.resize((bytes >> shift) + 1);
+}
+
+static bool is_written(const cell &c)
+{
+    return c.write.cluster != 0 || c.atomic.cluster != 0;
+}
+
+void shadow::keep(bool *kept) const
+{
+    for (size_t i = 0; i < size; i++)
+        kept[i] = kept[i] || is_written(cells[i >> shift]);
 }
 
 bool shadow::contains(const void *address, size_t bytes) const
@@ -144,11 +156,20 @@ void shadow::check_reads(const accessor &who, cell *c, size_t offset, const char
     c->read = {};
 }
 
+/** Has anybody written all bytes of a cell? */
+bool shadow::is_readable(const cell &c, size_t offset) const
+{
+    if (initialised || is_written(c))
+        return true;
+    size_t end = std::min(offset + (size_t(1) << shift), size);
+    return written_before != nullptr &&
+           std::find(written_before + offset, written_before + end, false) == written_before + end;
+}
+
 void shadow::touch_cell(const accessor &who, cell *c, size_t offset, access kind, const char *what)
 {
     const char *verb = kind == access::read ? "reads" : "writes";
-    bool written = c->write.cluster != 0 || c->atomic.cluster != 0;
-    if (kind != access::write && !initialised && !written)
+    if (kind != access::write && !is_readable(*c, offset))
         fault("%s, byte %zu: %s reads what nobody has written (%s)", what, offset, name_of(who),
               text_of(who.pc));
     if (c->write.cluster != 0 && !is_ordered(who, c->write))

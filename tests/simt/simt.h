@@ -39,7 +39,9 @@ typedef struct tkj_simt_region {
     int64_t row_bytes;
     int64_t pitch_bytes; /* from row to row; 0 = all rows are one */
     bool writable;
-    bool written;      /* false: reading what the launch has not written is a fault */
+    bool written;      /* false: reading what the launch has not written is a fault, */
+    bool *kept;        /* NULL, or one for each byte, of a single row: but for what launches before
+                          have written; the race build adds what this one has */
     void *block;       /* the allocation around it, forbidden but for the rows; NULL = none */
     size_t block_size; /* its size */
 } tkj_simt_region;

@@ -4,11 +4,11 @@
  * @brief Writes the main source of each kernel of a list, byte for byte what NVRTC gets, and a
  *        table of the kernels.
  *
- * Usage: simt_preludes LIST FOLDER COUNT. A line of the list is an architecture, the index of a
- * variant modulo the number that the spec has, and the spec: "sm_90 3 operation=select,...". Kernel
- * n of the list becomes kernel_n.cpp. Kernels of the covering set follow, as many as COUNT leaves
- * room for. Files up to COUNT that are not needed, and those of kernels that a line before named,
- * are empty.
+ * Usage: simt_preludes LIST FOLDER OLDER COUNT. A line of the list is an architecture, the index of
+ * a variant modulo the number that the spec has, and the spec: "sm_90 3 operation=select,...".
+ * Kernel n of the list becomes kernel_n.cpp. Kernels of the covering sets follow, as many as COUNT
+ * leaves room for: that of sm_90, and from kernel number OLDER on what sm_80 alone has, the splits.
+ * Files up to COUNT that are not needed, and those of kernels that a line before named, are empty.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -150,34 +150,45 @@ static bool add_list(const char *folder, const char *path)
     return list != NULL && fclose(list) == 0 && added;
 }
 
-static bool add_covering_set(const char *folder, unsigned most)
+static bool add_covering_set(const char *folder, int architecture, bool splits, unsigned most)
 {
     static tkj_covering_pair pairs[TKJ_COVERING_MAX];
-    size_t pair_count = tkj_covering_set(90, pairs);
+    size_t pair_count = tkj_covering_set(architecture, pairs);
     for (size_t i = 0; i < pair_count && count < most; i++) {
+        if (pairs[i].variant.split != splits)
+            continue;
         char spec[TKJ_SPEC_TEXT_SIZE];
         char text[TKJ_SPEC_TEXT_SIZE + 32];
         tkj_variant variants[TKJ_VARIANTS_MAX];
         size_t v = 0;
-        tkj_variants_enumerate(&pairs[i].spec, 90, variants);
+        tkj_variants_enumerate(&pairs[i].spec, architecture, variants);
         while (!tkj_covering_same_variant(&variants[v], &pairs[i].variant))
             v++;
         tkj_spec_format(&pairs[i].spec, spec);
-        snprintf(text, sizeof text, "sm_90 %zu %s", v, spec);
+        snprintf(text, sizeof text, "sm_%d %zu %s", architecture, v, spec);
         if (!add_line(folder, text))
             return false;
     }
     return true;
 }
 
-int main(int argc, char **argv)
+static bool fill_up(const char *folder, unsigned most)
 {
-    if (argc != 4)
-        return 2;
-    const char *folder = argv[2];
-    unsigned most = (unsigned)strtoul(argv[3], NULL, 10);
-    bool right = add_list(folder, argv[1]) && add_covering_set(folder, most);
+    bool right = true;
     while (right && count < most)
         right = write_empty(folder, count++);
+    return right;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5)
+        return 2;
+    const char *folder = argv[2];
+    unsigned older = (unsigned)strtoul(argv[3], NULL, 10);
+    unsigned most = (unsigned)strtoul(argv[4], NULL, 10);
+    bool right = add_list(folder, argv[1]) && add_covering_set(folder, 90, false, older) &&
+                 fill_up(folder, older) && add_covering_set(folder, 80, true, most) &&
+                 fill_up(folder, most);
     return right && write_table(folder) ? 0 : 1;
 }

@@ -285,6 +285,52 @@ static void order_follows_from_the_seed(void **state)
     assert_in_range(others, SEEDS / 2, SEEDS);
 }
 
+/** Two launches on memory with a word a thread and one more. @return of the second one */
+static bool read_what_was_left(uint32_t from, uint64_t seed, uint32_t *sum, char *message)
+{
+    static uint32_t words[THREADS + 1];
+    uint32_t counter[2] = {from, 0};
+    bool kept[sizeof words] = {false};
+    wrong_params params = {words, words, counter, 0};
+    tkj_simt_region regions[] = {
+        {.name = "words",
+         .data = words,
+         .rows = 1,
+         .row_bytes = sizeof words,
+         .writable = true,
+         .kept = kept},
+        {.name = "counter",
+         .data = counter,
+         .rows = 1,
+         .row_bytes = sizeof counter,
+         .writable = true,
+         .written = true},
+    };
+    const tkj_simt_launch launch = {&primitive_left_in_memory, 1, 1, &params, regions, 2, seed};
+    assert_true(tkj_simt_run(&launch, message));
+    regions[0].writable = false;
+    params.wrong = 1;
+    bool right = tkj_simt_run(&launch, message);
+    *sum = counter[1];
+    return right;
+}
+
+static void second_launch_may_read_what_the_first_one_left_and_no_more(void **state)
+{
+    (void)state;
+    char message[TKJ_SIMT_MESSAGE_SIZE];
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        uint32_t sum;
+        if (!read_what_was_left(0, seed, &sum, message))
+            fail_msg("seed %d: %s", (int)seed, message);
+        assert_int_equal(sum, THREADS * (THREADS + 1) / 2);
+        bool right = read_what_was_left(1, seed, &sum, message);
+        assert_int_equal(right, !tkj_simt_finds_races());
+        if (!right)
+            assert_non_null(strstr(message, "nobody has written"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +351,7 @@ int main(void)
         cmocka_unit_test(remote_arrivals_publish_remote_writes),
         cmocka_unit_test(copy_out_is_there_after_the_wait),
         cmocka_unit_test(order_follows_from_the_seed),
+        cmocka_unit_test(second_launch_may_read_what_the_first_one_left_and_no_more),
     };
     return cmocka_run_group_tests_name("simt_primitives", tests, NULL, NULL);
 }

@@ -49,8 +49,8 @@ typedef struct wanted {
     } passing;  /* what passes, of `regions` */
 } wanted;
 
-/* What select_stream.cu, and select_cluster.cu of short rows, sample of an aligned float32 row: one
-   group of 4 a thread of 512, four groups side by side. */
+/* What select_stream.cu, select_split.cu, and select_cluster.cu of short rows sample of an aligned
+   float32 row: one group of 4 a thread of 512, four groups side by side. */
 #define SAMPLERS 512
 #define SAMPLED_GROUP 4
 #define SAMPLED_TOGETHER 4
@@ -287,9 +287,11 @@ static void run(const tkj_simt_listed *listed, const wanted *w, uint64_t seed)
     tkj_call_release(&twin);
 }
 
-static bool has_clusters(const tkj_simt_listed *listed)
+/** Do several blocks share a row, as many as the seed says? */
+static bool has_several_blocks(const tkj_simt_listed *listed)
 {
-    return strstr(listed->kernel->entry, "_cluster_") != NULL;
+    return strstr(listed->kernel->entry, "_cluster_") != NULL ||
+           strstr(listed->kernel->entry, "_split_") != NULL;
 }
 
 /** Every second seed, from this one on, for one kernel: there are several of each template. */
@@ -468,8 +470,8 @@ static void run_full_lists(const tkj_simt_listed *listed, int64_t k)
     const topk_jit_spec spec = tkj_simt_spec(listed);
     if (!is_streamed(listed) || spec.dtype != TOPK_JIT_FLOAT32)
         return;
-    uint64_t first = has_clusters(listed) ? first_seed(listed) : 0;
-    for (uint64_t seed = first; seed < (has_clusters(listed) ? 4 : 1); seed += 2) {
+    uint64_t first = has_several_blocks(listed) ? first_seed(listed) : 0;
+    for (uint64_t seed = first; seed < (has_several_blocks(listed) ? 4 : 1); seed += 2) {
         const uint32_t blocks = 1U << seed;
         const uint32_t full = LISTED / blocks;
         uint32_t patterns[7][8];

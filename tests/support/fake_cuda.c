@@ -108,6 +108,7 @@ static void control_reset(void)
     fake.any = (struct fake_function){0};
     memset(fake.functions, 0, sizeof fake.functions);
     memset(&fake.last, 0, sizeof fake.last);
+    memset(&fake.before, 0, sizeof fake.before);
     memset(fake.streams, 0, sizeof fake.streams);
     memset(&fake_thread, 0, sizeof fake_thread);
     pthread_mutex_unlock(&fake.mutex);
@@ -276,6 +277,13 @@ static void control_last_launch(fake_cuda_launch *out)
     pthread_mutex_unlock(&fake.mutex);
 }
 
+static void control_launch_before(fake_cuda_launch *out)
+{
+    pthread_mutex_lock(&fake.mutex);
+    *out = fake.before;
+    pthread_mutex_unlock(&fake.mutex);
+}
+
 __attribute__((visibility("default"))) const fake_cuda *fake_cuda_get(void);
 
 const fake_cuda *fake_cuda_get(void)
@@ -304,6 +312,7 @@ const fake_cuda *fake_cuda_get(void)
         .shared_allowed = control_shared_allowed,
         .launches = control_launches,
         .last_launch = control_last_launch,
+        .launch_before = control_launch_before,
     };
     return &controls;
 }

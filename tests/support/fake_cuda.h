@@ -28,7 +28,7 @@
 #define FAKE_CUDA_PARAMS_MAX 1024
 #define FAKE_CUDA_ATTRIBUTES_MAX 4
 
-/** The last launch, as cuLaunchKernelEx was called. */
+/** One launch, as cuLaunchKernelEx was called. */
 typedef struct fake_cuda_launch {
     char kernel[128];
     int ordinal; /* device of the stream's context */
@@ -78,6 +78,7 @@ typedef struct fake_cuda {
     int (*shared_allowed)(void *kernel, int ordinal); /* by cuKernelSetAttribute; 0 = never set */
     int (*launches)(void);
     void (*last_launch)(fake_cuda_launch *out);
+    void (*launch_before)(fake_cuda_launch *out); /* the last but one */
 } fake_cuda;
 
 /** The controls of the libcuda.so.1 that this process sees; NULL if it is not the fake. */

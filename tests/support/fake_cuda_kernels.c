@@ -204,6 +204,7 @@ static void record_launch(const CUlaunchConfig *config, const struct fake_kernel
                           void **arguments)
 {
     fake_cuda_launch *last = &fake.last;
+    fake.before = fake.last;
     *last = (fake_cuda_launch){
         .ordinal = fake_context_of(config->hStream)->ordinal,
         .stream = config->hStream,

@@ -67,6 +67,7 @@ struct fake_state {
     struct fake_function any; /* stands for all functions */
     const char *failed;
     fake_cuda_launch last;
+    fake_cuda_launch before; /* the last but one */
     int context_count;
     int stream_count;
     struct fake_context contexts[FAKE_CONTEXTS_MAX];

@@ -114,6 +114,11 @@ class Explain(BenchTest):
         line = self.explain("--rows 3 --width 9000 --topk 7 --device-facts T4").splitlines()[-1]
         self.assertRegex(line, r"^\w+ +[1-9]\d* +\d+ +\d+  B=3 L=9000 hot k=7$")
 
+    def test_both_launches_of_a_split_are_told(self):
+        text = self.explain("--rows 2 --width 131072 --device-facts A100,T4")
+        self.assertRegex(text, r"(?m)^split +32\+2 +512 +\d+  B=2 L=131072 hot$")
+        self.assertRegex(text, r"(?m)^general +2 +512 +\d+  B=2 L=131072 hot$")
+
     def test_lists_go_over_a_set(self):
         text = self.explain(
             ["--set", "must", "--only", "B=8 "], "--dtype float32,bfloat16 --device-facts h200"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A prepared call: one driver call, and nothing else. */
+/* A prepared call: one driver call, or two where it is two launches, and nothing else. */
 #include "plan_case.h"
 
 #include <time.h>
@@ -87,8 +87,18 @@ static topk_jit_status fast_topk_once(topk_jit_context *context, const plan_call
                               streams[SM90]);
 }
 
+/** Long rows, and a workspace with which a GPU without clusters takes them in two launches. */
+static topk_jit_status split_once(topk_jit_context *context, const plan_call *call)
+{
+    plan_call split;
+    plan_call_init(&split, SM80, call->score_shape[0], call->index_shape[0], call->args.topk);
+    split.args.workspace = (void *)(1ULL << 45);
+    split.args.workspace_size = 1 << 20;
+    return topk_jit_select(context, &split.args, streams[SM80]);
+}
+
 /** Makes the call once, which prepares it, then watches it. */
-static void assert_one_driver_call_and_nothing_else(plan_case *it, hot_call run)
+static void assert_launches_and_nothing_else(plan_case *it, hot_call run, int expected)
 {
     plan_call call;
     plan_call_init(&call, SM90, 7, 7, 2048);
@@ -103,8 +113,8 @@ static void assert_one_driver_call_and_nothing_else(plan_case *it, hot_call run)
     const int forbidden = forbidden_calls;
     assert_int_equal(status, TOPK_JIT_OK);
     assert_int_equal(forbidden, 0);
-    assert_int_equal(cuda->total_calls(), driver_calls + 1);
-    assert_int_equal(cuda->calls("cuLaunchKernelEx"), launches + 1);
+    assert_int_equal(cuda->total_calls(), driver_calls + expected);
+    assert_int_equal(cuda->calls("cuLaunchKernelEx"), launches + expected);
     assert_int_equal(atomic_load(&it->memory.asked), allocations);
     assert_int_equal(it->logged[TOPK_JIT_LOG_DEBUG] + it->logged[TOPK_JIT_LOG_INFO], lines);
     const topk_jit_statistics after = plan_case_statistics(it);
@@ -123,17 +133,22 @@ static void what_is_forbidden_is_noticed_where_it_happens(void **state)
 
 static void prepared_selection_launches_and_does_nothing_else(void **state)
 {
-    assert_one_driver_call_and_nothing_else(*state, select_once);
+    assert_launches_and_nothing_else(*state, select_once, 1);
 }
 
 static void prepared_plain_operation_launches_and_does_nothing_else(void **state)
 {
-    assert_one_driver_call_and_nothing_else(*state, plain_once);
+    assert_launches_and_nothing_else(*state, plain_once, 1);
 }
 
 static void prepared_fast_topk_launches_and_does_nothing_else(void **state)
 {
-    assert_one_driver_call_and_nothing_else(*state, fast_topk_once);
+    assert_launches_and_nothing_else(*state, fast_topk_once, 1);
+}
+
+static void prepared_split_launches_twice_and_does_nothing_else(void **state)
+{
+    assert_launches_and_nothing_else(*state, split_once, 2);
 }
 
 static void prepared_call_is_captured_into_a_graph(void **state)
@@ -165,6 +180,7 @@ int main(void)
         TEST(prepared_selection_launches_and_does_nothing_else),
         TEST(prepared_plain_operation_launches_and_does_nothing_else),
         TEST(prepared_fast_topk_launches_and_does_nothing_else),
+        TEST(prepared_split_launches_twice_and_does_nothing_else),
         TEST(prepared_call_is_captured_into_a_graph),
     };
     return cmocka_run_group_tests_name("api_hot", tests, NULL, NULL);

@@ -206,6 +206,22 @@ static void every_known_gpu_has_a_launch_for_every_layout(void **state)
         }
 }
 
+static void long_rows_are_launched_twice_where_there_are_no_clusters(void **state)
+{
+    (void)state;
+    bench_case what = a_case(2, 131072);
+    bench_launch launch;
+    assert_true(bench_explain(&what, &tkj_known_device("A100")->facts, &launch));
+    assert_string_equal(launch.variant.name, "split");
+    assert_int_equal(launch.first_grid, 32);
+    assert_int_equal(launch.grid, 2);
+    assert_true(bench_explain(&what, &tkj_known_device("H200")->facts, &launch));
+    assert_int_equal(launch.first_grid, 0);
+    what = a_case(2, 8192);
+    assert_true(bench_explain(&what, &tkj_known_device("A100")->facts, &launch));
+    assert_int_equal(launch.first_grid, 0);
+}
+
 static void gpus_are_found_by_name(void **state)
 {
     (void)state;
@@ -229,6 +245,7 @@ int main(void)
         cmocka_unit_test(equal_combinations_are_measured_once),
         cmocka_unit_test(combinations_without_sense_are_left_out),
         cmocka_unit_test(every_known_gpu_has_a_launch_for_every_layout),
+        cmocka_unit_test(long_rows_are_launched_twice_where_there_are_no_clusters),
         cmocka_unit_test(gpus_are_found_by_name),
     };
     return cmocka_run_group_tests_name("bench_case", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "device_facts.h"
 #include "ordered_key.h"
+#include "params.h"
 #include "spec_sweep.h"
 #include "target.h"
 #include "template.h"
@@ -170,6 +171,12 @@ static tkj_device_facts facts_of(size_t i)
     };
 }
 
+static size_t any_workspace(size_t i)
+{
+    static const size_t sizes[] = {0, TKJ_SPLIT_ROW_BYTES, 1 << 20, SIZE_MAX};
+    return sizes[i % COUNT(sizes)];
+}
+
 static int64_t any_size(size_t i)
 {
     static const int64_t sizes[] = {0,
@@ -213,7 +220,8 @@ static void chosen_variant_is_in_the_list_and_holds_the_row(void **state)
         tkj_call_shape shape = {.rows = any_size(i / 20),
                                 .width = any_size(i),
                                 .max_sms = (int32_t)(i % 3 * (i % 200)),
-                                .aligned = i / 7 % 2 == 0};
+                                .aligned = i / 7 % 2 == 0,
+                                .workspace_size = any_workspace(i / 3)};
         int known = tkj_target_known_below(facts.compute_major, facts.compute_minor);
         size_t count = tkj_variants_enumerate(&spec, known, variants);
         size_t chosen = tkj_variants_choose(&spec, variants, count, &shape, &facts);
@@ -243,19 +251,26 @@ static void rows_at_the_capacity_of_a_variant_fit_it(void **state)
     }
 }
 
-/** Variant and blocks a row of a call on a GPU, k = 2048: "cluster_4/2". */
+/** Variant and blocks a row of a call on a GPU: "cluster_4/2". */
+static void describe_call(const topk_jit_spec *spec, const tkj_device_facts *facts,
+                          const tkj_call_shape *shape, char text[32])
+{
+    tkj_variant variants[TKJ_VARIANTS_MAX];
+    int known = tkj_target_known_below(facts->compute_major, facts->compute_minor);
+    size_t count = tkj_variants_enumerate(spec, known, variants);
+    const tkj_variant *chosen = &variants[tkj_variants_choose(spec, variants, count, shape, facts)];
+    snprintf(text, 32, "%s/%u", chosen->name,
+             tkj_variants_cluster(chosen, shape, facts) * tkj_variants_parts(chosen, shape, facts));
+}
+
+/** The same of a call without a workspace, k = 2048. */
 static void describe_choice_of(topk_jit_dtype dtype, const tkj_device_facts *facts, int64_t rows,
                                int64_t width, char text[32])
 {
     topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
     const tkj_call_shape shape = {.rows = rows, .width = width, .aligned = true};
-    tkj_variant variants[TKJ_VARIANTS_MAX];
     spec.dtype = dtype;
-    int known = tkj_target_known_below(facts->compute_major, facts->compute_minor);
-    size_t count = tkj_variants_enumerate(&spec, known, variants);
-    const tkj_variant *chosen =
-        &variants[tkj_variants_choose(&spec, variants, count, &shape, facts)];
-    snprintf(text, 32, "%s/%u", chosen->name, tkj_variants_cluster(chosen, &shape, facts));
+    describe_call(&spec, facts, &shape, text);
 }
 
 static void describe_choice(const tkj_device_facts *facts, int64_t rows, int64_t width,
@@ -338,6 +353,139 @@ static void a_row_gets_as_many_blocks_as_the_gpu_has_room_for(void **state)
     }
 }
 
+/* ---- two launches ---- */
+
+/** The same of an aligned call with all the workspace that it could want. */
+static void assert_choice_with_workspace(const char *device, int64_t rows, int64_t width,
+                                         int32_t max_sms, const char *expected)
+{
+    const topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    const tkj_call_shape shape = {.rows = rows,
+                                  .width = width,
+                                  .max_sms = max_sms,
+                                  .aligned = true,
+                                  .workspace_size = SIZE_MAX};
+    char text[32];
+    describe_call(&spec, &tkj_known_device(device)->facts, &shape, text);
+    assert_string_equal(text, expected);
+}
+
+static void few_long_rows_are_split_where_there_are_no_clusters(void **state)
+{
+    (void)state;
+    assert_choice_with_workspace("A100", 1, 131072, 0, "split/16");
+    assert_choice_with_workspace("A100", 1, 1 << 30, 0, "split/16");
+    assert_choice_with_workspace("A100", 1, 32769, 0, "split/8");
+    assert_choice_with_workspace("A100", 1, 32768, 0, "registers_1024x32/1");
+    assert_choice_with_workspace("A100", 6, 131072, 0, "split/16");
+    assert_choice_with_workspace("A100", 7, 131072, 0, "split/8");
+    assert_choice_with_workspace("A100", 54, 131072, 0, "split/2");
+    assert_choice_with_workspace("A100", 55, 131072, 0, "stream/1");
+    assert_choice_with_workspace("L4", 1, 131072, 0, "split/16");
+    assert_choice_with_workspace("L4", 8, 65536, 0, "split/4");
+    assert_choice_with_workspace("L4", 29, 131072, 0, "split/2");
+    assert_choice_with_workspace("L4", 30, 131072, 0, "stream/1");
+    assert_choice_with_workspace("L4", 8, 131072, 16, "split/2");
+    assert_choice_with_workspace("L4", 8, 131072, 15, "stream/1");
+    assert_choice_with_workspace("T4", 1, 131072, 0, "general/1");
+}
+
+static void specs_without_large_blocks_split_shorter_rows(void **state)
+{
+    (void)state;
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    tkj_call_shape shape = {
+        .rows = 1, .width = 16385, .aligned = true, .workspace_size = TKJ_SPLIT_ROW_BYTES};
+    char text[32];
+    spec.sorted = 1;
+    describe_call(&spec, &tkj_known_device("A100")->facts, &shape, text);
+    assert_string_equal(text, "split/4");
+    shape.width = 16384;
+    describe_call(&spec, &tkj_known_device("A100")->facts, &shape, text);
+    assert_string_equal(text, "registers_512x32/1");
+}
+
+static void gpus_with_clusters_never_split(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < spec_sweep_count(); i++) {
+        topk_jit_spec spec = spec_sweep_at(i);
+        for (size_t a = 0; a < COUNT(architectures); a++) {
+            tkj_variant variants[TKJ_VARIANTS_MAX];
+            size_t count = tkj_variants_enumerate(&spec, architectures[a], variants);
+            bool has_split = false;
+            for (size_t v = 0; v < count; v++)
+                has_split = has_split || variants[v].split;
+            assert_int_equal(has_split, spec.operation == TOPK_JIT_OPERATION_SELECT &&
+                                            spec.topk <= 4096 && architectures[a] >= 80 &&
+                                            architectures[a] < 90);
+        }
+    }
+}
+
+static void split_needs_its_whole_workspace(void **state)
+{
+    (void)state;
+    const tkj_variant split = {.split = true, .threads = 512, .items = 16};
+    const tkj_variant stream = {.threads = 512, .items = 16};
+    const tkj_device_facts *a100 = &tkj_known_device("A100")->facts;
+    for (int64_t rows = 1; rows <= 54; rows++) {
+        const size_t size = (size_t)rows * TKJ_SPLIT_ROW_BYTES;
+        tkj_call_shape shape = {.rows = rows, .width = 131072, .workspace_size = size};
+        assert_true(tkj_variants_parts(&split, &shape, a100) > 1);
+        assert_int_equal(tkj_variants_parts(&stream, &shape, a100), 1);
+        shape.workspace_size = size - 1;
+        assert_int_equal(tkj_variants_parts(&split, &shape, a100), 1);
+        shape.workspace_size = 0;
+        assert_int_equal(tkj_variants_parts(&split, &shape, a100), 1);
+    }
+}
+
+static void parts_are_a_power_of_two_that_fits_the_sms_and_the_row(void **state)
+{
+    (void)state;
+    const tkj_variant split = {.split = true, .threads = 512, .items = 16};
+    for (size_t i = 0; i < 20000; i++) {
+        const tkj_device_facts facts = facts_of(i);
+        const tkj_call_shape shape = {.rows = any_size(i / 20),
+                                      .width = any_size(i),
+                                      .max_sms = (int32_t)(i % 3 * (i % 200)),
+                                      .workspace_size = SIZE_MAX};
+        uint32_t parts = tkj_variants_parts(&split, &shape, &facts);
+        assert_true(parts >= 1 && parts <= TKJ_SPLIT_PARTS_MAX && (parts & (parts - 1)) == 0);
+        if (parts == 1)
+            continue;
+        uint32_t grid = tkj_variants_parts_grid(&shape, parts);
+        assert_int_equal(grid, shape.rows * parts);
+        assert_true(grid <= (uint32_t)facts.sm_count);
+        assert_true(shape.max_sms == 0 || grid <= (uint32_t)shape.max_sms);
+        assert_true(shape.width > (int64_t)parts / 2 * 8192); /* each block has something */
+    }
+}
+
+static void workspace_is_for_every_gpu_that_would_split(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 50000; i++) {
+        topk_jit_spec spec = spec_sweep_at(i * 31 % spec_sweep_count());
+        const tkj_device_facts *facts = &tkj_known_devices[i % tkj_known_device_count].facts;
+        tkj_variant variants[TKJ_VARIANTS_MAX];
+        tkj_call_shape shape = {.rows = (int64_t)(i % 80),
+                                .width = any_size(i),
+                                .max_sms = (int32_t)(i % 3 * (i % 200)),
+                                .aligned = i / 7 % 2 == 0};
+        shape.workspace_size = tkj_variants_workspace(&spec, &shape);
+        const size_t asked = shape.workspace_size;
+        int known = tkj_target_known_below(facts->compute_major, facts->compute_minor);
+        size_t count = tkj_variants_enumerate(&spec, known, variants);
+        size_t with = tkj_variants_choose(&spec, variants, count, &shape, facts);
+        shape.workspace_size = SIZE_MAX;
+        assert_int_equal(tkj_variants_choose(&spec, variants, count, &shape, facts), with);
+        assert_int_equal(tkj_variants_workspace(&spec, &shape), asked);
+        assert_true(asked <= (size_t)72 * TKJ_SPLIT_ROW_BYTES);
+    }
+}
+
 static uint32_t grid_of(int64_t rows, int32_t max_sms)
 {
     return tkj_variants_grid(&(tkj_call_shape){.rows = rows, .width = 100, .max_sms = max_sms}, 1);
@@ -415,6 +563,12 @@ int main(void)
         cmocka_unit_test(a_row_gets_as_many_blocks_as_the_gpu_has_room_for),
         cmocka_unit_test(smaller_scores_get_smaller_clusters),
         cmocka_unit_test(cluster_is_a_power_of_two_that_fits_the_sms_and_the_row),
+        cmocka_unit_test(few_long_rows_are_split_where_there_are_no_clusters),
+        cmocka_unit_test(specs_without_large_blocks_split_shorter_rows),
+        cmocka_unit_test(gpus_with_clusters_never_split),
+        cmocka_unit_test(split_needs_its_whole_workspace),
+        cmocka_unit_test(parts_are_a_power_of_two_that_fits_the_sms_and_the_row),
+        cmocka_unit_test(workspace_is_for_every_gpu_that_would_split),
         cmocka_unit_test(grid_is_within_the_rows_the_bound_and_the_hardware),
     };
     return cmocka_run_group_tests_name("variants", tests, NULL, NULL);
