@@ -17,11 +17,11 @@
 /* ---- step 3 ---- */
 
 /** Requests a round; not for a split: GPUs without clusters cannot. */
-TKJ_DEVICE void prefetch_round(const tkj_held_row *held, tkj_u32 round)
+TKJ_DEVICE void prefetch_round(const tkj_held_row *held)
 {
     if (TKJ_SPLIT)
         return;
-    tkj_i32 begin = held->first + (tkj_i32)round * TKJ_CAPACITY;
+    tkj_i32 begin = held->first;
     tkj_i32 end = begin + TKJ_CAPACITY < held->end ? begin + TKJ_CAPACITY : held->end;
     begin += begin < held->begin ? TKJ_GROUP : 0;
     if (tkj_thread() == 0 && begin + TKJ_GROUP <= end)
@@ -35,7 +35,7 @@ TKJ_DEVICE void list_round(const tkj_held_row *held, tkj_u32 passed,
     tkj_u32 count = tkj_count_bits(passed);
     if (tkj_ballot(count != 0) == 0)
         return;
-    tkj_u32 place = tkj_warp_slots(count, &listing->counts[1]);
+    tkj_u32 place = tkj_warp_slots(count, &listing->held.counts[1]);
     if (place + count > region_size())
         return;
     append_survivors(held, passed, quads, listing->passed.survivors + place);
@@ -44,15 +44,17 @@ TKJ_DEVICE void list_round(const tkj_held_row *held, tkj_u32 passed,
 /** Step 3, of a row or of a part of one. */
 TKJ_DEVICE void list_row(const tkj_held_row *held, float pivot, tkj_listing *listing)
 {
-    tkj_u32 rounds = rounds_of(held);
+    tkj_held_row moved = round_of(held, 0);
+    const tkj_i32 round = TKJ_CAPACITY * moved.blocks;
     TKJ_NO_UNROLL
-    for (tkj_u32 round = 0; round < rounds; round++) {
-        const tkj_held_row moved = round_of(held, round);
+    while (moved.first < moved.end) {
+        const tkj_held_row own = moved;
         tkj_quad quads[TKJ_GROUPS];
-        load_groups(&moved, quads);
-        if (round + 1 < rounds)
-            prefetch_round(held, round + 1);
-        list_round(&moved, ~scores_below(pivot, quads) & window_mask(&moved), quads, listing);
+        load_groups(&own, quads);
+        moved.first += round;
+        if (moved.first < moved.end)
+            prefetch_round(&moved);
+        list_round(&own, ~scores_below(pivot, quads) & window_mask(&own), quads, listing);
     }
     tkj_block_barrier();
 }
@@ -67,7 +69,7 @@ TKJ_DEVICE tkj_pivot find_pivot(const tkj_held_row *held, tkj_listing *listing)
     tkj_load_sample(held, 0, 1, sample);
     clear_counts(listing);
     tkj_listed_clear(&listing->listed);
-    prefetch_round(held, 0);
+    prefetch_round(held);
     tkj_histogram_clear(histogram);
     tkj_block_barrier();
     tkj_count_sample(sample, histogram);
@@ -84,11 +86,11 @@ TKJ_DEVICE bool select_survivors(const tkj_held_row *held, const tkj_pivot *pivo
 {
     tkj_histogram_clear(&listing->held.histogram);
     list_row(held, pivot->low, listing);
-    const tkj_list list = {listing->passed.survivors, tkj_thread(), TKJ_THREADS, listing->counts[1],
-                           (tkj_u32)(held->end - held->begin)};
+    const tkj_list list = {listing->passed.survivors, tkj_thread(), TKJ_THREADS,
+                           listing->held.counts[1], (tkj_u32)(held->end - held->begin)};
     if (list.end < TKJ_TOPK || list.end > TKJ_LIST)
         return false;
-    const tkj_value_map map = tkj_value_map_of(pivot->high, pivot->low);
+    const tkj_value_map map = tkj_value_map_of_pivots(pivot->high, pivot->low);
     select_listed(&list, &map, TKJ_TOPK, listing);
     return true;
 }

@@ -39,6 +39,9 @@ TKJ_DEVICE bool is_crowded(const tkj_choice *choice)
     return choice->count > TKJ_COMPARED && choice->wanted < choice->count && !choice->all_equal;
 }
 
+/* Of tkj_held_shared.counts: not 0 if a list's bins have one key each (tkj_bins_are_distinct). */
+#define TKJ_DISTINCT 2
+
 /** Shared memory. */
 typedef struct tkj_held_shared {
     tkj_histogram histogram; /* steps 2 to 4 */
@@ -52,13 +55,13 @@ typedef struct tkj_held_shared {
 #endif
     tkj_u64 candidates[TKJ_COMPARED]; /* codes */
     tkj_choice refined;               /* held_refine.cuh; of thread 0 */
-    bool distinct;                    /* a list's bins have one key each (tkj_bins_are_distinct) */
     tkj_u32 listed[2];                /* positions that are taken, candidates */
     tkj_u32 high[TKJ_WARPS];          /* extreme keys of each warp's scores */
     tkj_u32 low[TKJ_WARPS];
     tkj_scan_shared scan;
     tkj_window window; /* for what comes after: out of the registers until then */
     tkj_held_row row;  /* likewise, of tkj_find_pivot_in_range */
+    tkj_u32 counts[3]; /* of rows that no block holds: see long_row.cuh */
 } tkj_held_shared;
 
 /** Writes the extremes of this warp's keys. */

@@ -36,8 +36,9 @@ typedef tkj_pair tkj_survivor;
 TKJ_STATIC_ASSERT(TKJ_LIST % TKJ_THREADS == 0 && TKJ_LISTED <= 32, "a word has a bit for each");
 TKJ_STATIC_ASSERT(TKJ_LISTED % TKJ_BATCH == 0, "batches are full");
 
-/* Positions that the bitmap holds, and words of it for each thread. */
-#define TKJ_MARK_WORDS (TKJ_BINS / TKJ_THREADS * 2)
+/* Positions that the bitmap holds, and words of it for each thread: less where k leaves less room.
+ */
+#define TKJ_MARK_WORDS (TKJ_BINS / TKJ_THREADS * (TKJ_TOPK > 2048 ? 1 : 2))
 #define TKJ_MARKED (TKJ_THREADS * TKJ_MARK_WORDS * 32)
 
 /** Shared memory. */

@@ -32,7 +32,6 @@ typedef struct tkj_listing {
     tkj_held_shared held;
     tkj_passed passed;
     tkj_listed_shared listed;
-    tkj_u32 counts[2]; /* that this block listed: certain, or above a plateau; others */
     tkj_u32 warp_counts[2][TKJ_WARPS]; /* of one turn, on a plateau; turns alternate */
 } tkj_listing;
 
@@ -47,13 +46,12 @@ typedef struct tkj_stream_shared {
 #endif
 } tkj_stream_shared;
 
-/** Before a row; a barrier must follow. */
+/** Before a row; a barrier must follow. Counts are of what this block lists: certain scores, or
+ * those above a plateau; others; TKJ_DISTINCT. */
 TKJ_DEVICE void clear_counts(tkj_listing *listing)
 {
-    if (tkj_thread() < 2)
-        listing->counts[tkj_thread()] = 0;
-    if (tkj_thread() == 0)
-        listing->held.distinct = false;
+    if (tkj_thread() < 3)
+        listing->held.counts[tkj_thread()] = 0;
 }
 
 /* Blocks that share a row, and the binary logarithm of them: those of the cluster, or of a split as
@@ -123,7 +121,7 @@ TKJ_OUT_OF_LINE tkj_listed_choice refine_crowded(tkj_u32 first, tkj_u32 step,
     TKJ_SHARED(tkj_stream_shared, shared);
     tkj_listing *listing = &shared->listing;
     const tkj_list list = {listing->passed.survivors, first, step, 0, 0};
-    if (!TKJ_ORDERED && listing->held.distinct && listing->held.histogram.bin > 0)
+    if (!TKJ_ORDERED && listing->held.counts[TKJ_DISTINCT] != 0 && listing->held.histogram.bin > 0)
         tkj_settle_equal(&choice, &listing->listed);
     else
         tkj_refine_listed(&list, &choice, &listing->held.histogram, &listing->listed);
@@ -162,8 +160,8 @@ TKJ_OUT_OF_LINE void select_unusual(const tkj_select_params *p, tkj_i64 row, boo
                                     tkj_u32 plateau, tkj_u32 parity)
 {
     TKJ_SHARED(tkj_stream_shared, shared);
-    const tkj_held_row held = shared->listing.held.row;
-    bool exact = on_plateau && select_on_plateau(p, row, &held, plateau, parity, shared);
+    const tkj_held_row *held = &shared->listing.held.row;
+    bool exact = on_plateau && select_on_plateau(p, row, held, plateau, parity, shared);
     if (!exact && cluster_rank() == 0)
         select_by_digits(p, row, shared);
 }

@@ -190,8 +190,8 @@ TKJ_DEVICE void split_share(const tkj_held_row *held, tkj_u32 plateau, tkj_listi
         store_positions(held, column, equal, equal_base, equal_ranks, &kept_ring);
     }
     if (tkj_thread() == 0) {
-        shared->counts[0] = counts.above;
-        shared->counts[1] = counts.equal;
+        shared->held.counts[0] = counts.above;
+        shared->held.counts[1] = counts.equal;
     }
     tkj_block_barrier();
 }
@@ -207,6 +207,25 @@ TKJ_DEVICE void store_marked(const tkj_held_row *held, tkj_u32 marked, tkj_u32 p
         positions[place] = position_of(held, tkj_lowest_bit(marked));
 }
 
+/** This thread's scores above the plateau, and on it. */
+TKJ_DEVICE void split_round(tkj_u32 plateau, const tkj_quad quads[TKJ_GROUPS], tkj_u32 *above,
+                            tkj_u32 *equal)
+{
+    if (!TKJ_NAN_LAST && plateau < tkj_float_key(TKJ_FLOAT_INFINITY)) {
+        float level = tkj_float_of_key(plateau);
+        *above = ~scores_below(tkj_float_of_key(plateau + 1), quads);
+        *equal = ~*above & ~scores_below(level == 0.0f ? -0.0f : level, quads);
+        return;
+    }
+    *above = *equal = 0;
+    TKJ_UNROLL
+    for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
+        tkj_u32 key = tkj_float_key(score_of(quads, e));
+        *above |= (tkj_u32)(key > plateau) << e;
+        *equal |= (tkj_u32)(key == plateau) << e;
+    }
+}
+
 /** Lists the share of this block. The counts are 0. Ends with a barrier. */
 TKJ_DEVICE void split_share(const tkj_held_row *held, tkj_u32 plateau, tkj_listing *shared)
 {
@@ -215,19 +234,13 @@ TKJ_DEVICE void split_share(const tkj_held_row *held, tkj_u32 plateau, tkj_listi
         const tkj_held_row moved = round_of(held, round);
         tkj_quad quads[TKJ_GROUPS];
         load_groups(&moved, quads);
-        tkj_u32 above = 0;
-        tkj_u32 equal = 0;
-        TKJ_UNROLL
-        for (tkj_u32 e = 0; e < TKJ_ITEMS; e++) {
-            tkj_u32 key = tkj_float_key(score_of(quads, e));
-            above |= (tkj_u32)(key > plateau) << e;
-            equal |= (tkj_u32)(key == plateau) << e;
-        }
+        tkj_u32 above, equal;
+        split_round(plateau, quads, &above, &equal);
         tkj_u32 inside = window_mask(&moved);
         above &= inside;
         equal &= inside;
         const tkj_places places =
-            tkj_warp_places(tkj_count_bits(above), tkj_count_bits(equal), shared->counts);
+            tkj_warp_places(tkj_count_bits(above), tkj_count_bits(equal), shared->held.counts);
         store_marked(&moved, above, places.first, TKJ_LIST, shared->passed.positions.above);
         store_marked(&moved, equal, places.second, KEPT, shared->passed.positions.equal);
     }
@@ -248,7 +261,7 @@ typedef struct tkj_plateau_part {
 /** Adds up the counts of the row's blocks. All of them call; ends with no barrier. */
 TKJ_DEVICE tkj_plateau_part share_out(tkj_u32 parity, tkj_stream_shared *shared)
 {
-    const tkj_u32 *counts = shared->listing.counts;
+    const tkj_u32 *counts = shared->listing.held.counts;
     const tkj_plateau_counts own = {counts[0], counts[1]};
     tkj_plateau_counts lower = {0, 0};
     tkj_plateau_counts all = own;

@@ -37,18 +37,19 @@ typedef struct tkj_pivot {
 TKJ_STATIC_ASSERT((TKJ_FOURS & (TKJ_FOURS - 1)) == 0, "products by 2^32 / TKJ_FOURS are shifts");
 
 /** This thread's samples: whole groups of the window only, by fours at even distances. Part `part`
- * of `parts` samples that interleave. */
+ * of `parts` samples that interleave, a power of two. */
 TKJ_DEVICE void tkj_load_sample(const tkj_held_row *held, tkj_u32 part, tkj_u32 parts,
                                 float x[TKJ_SAMPLED])
 {
     tkj_u32 first = (tkj_u32)(held->begin - held->first + TKJ_GROUP - 1) / TKJ_GROUP;
     tkj_u32 fours = ((tkj_u32)(held->end - held->first) / TKJ_GROUP - first) / TKJ_SAMPLED_TOGETHER;
     tkj_u32 own = (tkj_thread() / TKJ_SAMPLED_TOGETHER * parts + part) * TKJ_SAMPLE_GROUPS;
+    tkj_u32 shift = tkj_bit_width(TKJ_FOURS * parts) - 1;
     TKJ_UNROLL
     for (tkj_u32 i = 0; i < TKJ_SAMPLE_GROUPS; i++) {
         tkj_u32 place = own + i;
         tkj_u32 four = parts == 1 ? tkj_upper_product(place * (0x80000000u / TKJ_FOURS * 2), fours)
-                                  : (tkj_u32)((tkj_u64)place * fours / TKJ_FOURS / parts);
+                                  : (tkj_u32)((tkj_u64)place * fours >> shift);
         tkj_u32 group = first + four * TKJ_SAMPLED_TOGETHER + tkj_thread() % TKJ_SAMPLED_TOGETHER;
         tkj_i32 column = held->first + (tkj_i32)(group * TKJ_GROUP);
         unpack(*(const tkj_quad *)(held->row + column), x + i * TKJ_GROUP);
@@ -190,12 +191,20 @@ TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, bool by_magnitude,
     tkj_histogram_find(histogram, own, ranks->low, ranks->high);
 }
 
-/** The lowest key of the samples in the bin that was found: where a bin is crowded, most of its
- * scores are equal, and those of a ReLU, of few values or of masked keys are its lowest. */
-TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
-                                     const tkj_sample_bins *bins, tkj_held_shared *shared)
+/** Samples of one key. */
+typedef struct tkj_level {
+    tkj_u32 key;
+    tkj_u32 count;
+} tkj_level;
+
+/** The lowest samples in a bin: where a bin is crowded, most of its scores are
+ * equal, and those of a ReLU, of few values or of masked keys are its lowest. The key is the
+ * block's, the count this thread's. */
+TKJ_DEVICE tkj_level tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
+                                       const tkj_sample_bins *bins, tkj_u32 bin,
+                                       tkj_held_shared *shared)
 {
-    tkj_u32 low = 0xffffffffu;
+    tkj_level own = {0xffffffffu, 0};
     TKJ_NO_UNROLL
     for (tkj_u32 part = 0; part < parts; part++) {
         float x[TKJ_SAMPLED];
@@ -203,86 +212,76 @@ TKJ_DEVICE tkj_u32 tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
         TKJ_UNROLL
         for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
             tkj_u32 key = tkj_float_key(x[i]);
-            low = tkj_sample_bin(bins, x[i]) == shared->histogram.bin && key < low ? key : low;
+            bool inside = tkj_sample_bin(bins, x[i]) == bin;
+            own.count = inside && key < own.key ? 0 : own.count;
+            own.key = inside && key < own.key ? key : own.key;
+            own.count += inside && key == own.key;
         }
     }
-    publish_keys(0, low, shared);
+    publish_keys(0, own.key, shared);
     tkj_block_barrier();
-    return tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]);
+    tkj_u32 lowest = tkj_warp_min(shared->low[tkj_lane() % TKJ_WARPS]);
+    tkj_level level = {lowest, own.key == lowest ? own.count : 0};
+    return level;
 }
 
-/** How many samples have a key. */
-TKJ_DEVICE tkj_u32 tkj_samples_of_key(const tkj_held_row *held, tkj_u32 parts, tkj_u32 key,
-                                      tkj_u32 *counter)
+/** True if most samples of the bin that was found are as its lowest one, and the `wanted`-th is
+ * surely among them. */
+TKJ_DEVICE bool tkj_is_level(const tkj_level *level, float wanted, tkj_held_shared *shared)
 {
-    tkj_u32 count = 0;
-    if (tkj_thread() == 0)
-        *counter = 0;
-    tkj_block_barrier();
-    TKJ_NO_UNROLL
-    for (tkj_u32 part = 0; part < parts; part++) {
-        float x[TKJ_SAMPLED];
-        tkj_load_sample(held, part, parts, x);
-        TKJ_UNROLL
-        for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++)
-            count += tkj_float_key(x[i]) == key;
-    }
-    count = tkj_warp_sum(count);
+    tkj_u32 count = tkj_warp_sum(level->count);
     if (tkj_lane() == 0)
-        tkj_atomic_add(counter, count);
+        tkj_atomic_add(&shared->listed[0], count);
     tkj_block_barrier();
-    return *counter;
-}
-
-/** True if a plateau lies across the k-th place: too many would pass, or many of one bin, most of
- * which are equal. */
-TKJ_DEVICE bool tkj_is_on_plateau(const tkj_held_row *held, const tkj_sample_ranks *ranks,
-                                  const tkj_sample_bins *bins, tkj_u32 *plateau,
-                                  tkj_held_shared *shared)
-{
     const tkj_histogram *found = &shared->histogram;
-    tkj_u32 parts = ranks->size / TKJ_SAMPLE;
-    float passing = (float)(tkj_u32)(found->before + found->inside);
-    if (passing < (found->bin == found->high_bin ? 0.5f : 0.95f) * ranks->full)
-        return false;
-    *plateau = tkj_lowest_of_bin(held, parts, bins, shared);
-    if (passing > 0.95f * ranks->full)
-        return true;
-    tkj_u32 equal = tkj_samples_of_key(held, parts, *plateau, &shared->listed[0]);
-    float above = passing - (float)equal;
-    return above + 2.0f * tkj_square_root(above) < 0.5f * (float)(ranks->low + ranks->high);
+    float above = (float)((tkj_u32)(found->before + found->inside) - shared->listed[0]);
+    return above + 2.0f * tkj_square_root(above) < wanted;
 }
 
-/** The pivots by bins by value. Out of the way of other rows, as all that few rows need. */
+/** The pivots by bins by value; or a plateau, where too many would pass, or many of one bin most of
+ * which are equal. Out of the way of other rows, as all that few rows need. */
 TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i32 first,
                                                   tkj_i32 width, tkj_i32 begin, tkj_i32 end)
 {
-    const tkj_held_row held = {row, first, width, begin, end, 1};
     TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
-    const tkj_sample_ranks ranks = tkj_ranks_of_parts(held.end - held.begin, TKJ_LIST);
+    const tkj_held_row own = {row, first, width, begin, end, 1};
+    const tkj_held_row *held = &own;
+    if (tkj_thread() == 0)
+        shared->row = own;
+    tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
+    const tkj_histogram *found = &shared->histogram;
     tkj_u32 parts = ranks.size / TKJ_SAMPLE;
     float x[TKJ_SAMPLED];
-    tkj_load_sample(&held, 0, parts, x);
+    tkj_load_sample(held, 0, parts, x);
     const tkj_sample_bins bins = tkj_bin_sample(x, shared);
-    tkj_count_parts(&held, parts, &bins, &shared->histogram);
+    tkj_count_parts(held, parts, &bins, &shared->histogram);
     tkj_find_ranks(&ranks, false, &shared->histogram);
+    float passing = (float)(tkj_u32)(found->before + found->inside);
+    bool too_many = passing > 0.95f * ranks.full;
     tkj_pivot pivot;
     /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
-    float low = tkj_sample_bin_edge(&bins, (float)shared->histogram.bin + 1.01f);
+    float low = tkj_sample_bin_edge(&bins, (float)found->bin + 1.01f);
     pivot.low = low == 0.0f ? -0.0f : low;
     /* Above the whole bin, however the edge was rounded. */
-    float high = tkj_sample_bin_edge(&bins, (float)shared->histogram.high_bin);
+    float high = tkj_sample_bin_edge(&bins, (float)found->high_bin);
     pivot.high = tkj_float_of_key(tkj_float_key(high) + 1);
-    if (tkj_thread() == 0) {
-        shared->distinct = tkj_bins_are_distinct(pivot.high, pivot.low);
-        shared->row = held;
-    }
+    if (tkj_thread() == 0)
+        shared->counts[TKJ_DISTINCT] = tkj_bins_are_distinct(pivot.high, pivot.low);
+    pivot.on_plateau = false;
     pivot.plateau = 0;
-    pivot.on_plateau = tkj_is_on_plateau(&held, &ranks, &bins, &pivot.plateau, shared);
+    if (too_many || (found->bin == found->high_bin && passing > 0.5f * ranks.full)) {
+        float middle = 0.5f * (float)(ranks.low + ranks.high);
+        tkj_u32 bin = (float)(tkj_u32)found->before < middle ? found->bin : found->high_bin;
+        if (tkj_thread() == 0)
+            shared->listed[0] = 0;
+        const tkj_level level = tkj_lowest_of_bin(held, parts, &bins, bin, shared);
+        pivot.plateau = level.key;
+        pivot.on_plateau = too_many || tkj_is_level(&level, middle, shared);
+    }
     return pivot;
 }
 
-/** Counts all parts of a sample by magnitude. */
+/** Counts all parts of a sample by magnitude: out of the way of rows that need one. */
 TKJ_OUT_OF_LINE void tkj_count_more(const tkj_element *row, tkj_i32 first, tkj_i32 begin,
                                     tkj_i32 end, tkj_u32 parts)
 {

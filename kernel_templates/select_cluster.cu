@@ -44,7 +44,7 @@ TKJ_DEVICE void list_round(const tkj_held_row *held, const tkj_pivot *pivot,
     tkj_u32 certain = TKJ_CERTAIN ? ~scores_below(pivot->high, quads) & inside : 0;
     passed &= ~certain;
     tkj_places places =
-        tkj_warp_places(tkj_count_bits(certain), tkj_count_bits(passed), listing->counts);
+        tkj_warp_places(tkj_count_bits(certain), tkj_count_bits(passed), listing->held.counts);
     if (TKJ_CERTAIN && places.first + tkj_count_bits(certain) <= TKJ_TOPK) {
         tkj_cursor cursor = tkj_cursor_at(listing->listed.selected + places.first);
         TKJ_UNROLL
@@ -117,13 +117,14 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
     if (!gathering->listed)
         gather_await();
     gathering->listed = true;
-    send_counts(listing->counts, &shared->gather);
+    send_counts(listing->held.counts, &shared->gather);
     if (tkj_thread() == 0 && cluster_rank() != 0)
-        send_list(listing->passed.survivors, listing->counts[1], &shared->gather);
+        send_list(listing->passed.survivors, listing->held.counts[1], &shared->gather);
     const tkj_share share = receive_counts(gathering, &shared->gather);
     tkj_window window = listing->held.window;
     if (TKJ_CERTAIN && share.exact)
-        write_positions(p, row, &window, share.slot, listing->listed.selected, listing->counts[0]);
+        write_positions(p, row, &window, share.slot, listing->listed.selected,
+                        listing->held.counts[0]);
     if (cluster_rank() == 0)
         receive_lists(gathering, &shared->gather);
     tkj_u32 wanted = TKJ_TOPK - share.certain;
@@ -131,7 +132,7 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
         return share.exact;
     const tkj_list list =
         gathered(listing->passed.survivors, (tkj_u32)(held->end - held->begin), &shared->gather);
-    const tkj_value_map map = tkj_value_map_of(pivot->high, pivot->low);
+    const tkj_value_map map = tkj_value_map_of_pivots(pivot->high, pivot->low);
     select_listed(&list, &map, wanted, listing);
     window = listing->held.window;
 #if TKJ_CERTAIN

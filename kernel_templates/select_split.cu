@@ -100,7 +100,7 @@ TKJ_DEVICE void list_part(const tkj_select_params *p, tkj_i64 row, tkj_u32 part,
     if (!pivot.on_plateau) {
         const tkj_held_row own = part_of(&held, part, p->parts);
         list_row(&own, pivot.low, listing);
-        count = listing->counts[1];
+        count = listing->held.counts[1];
     }
     publish_part(&pivot, part, capacity_of_part(p), count, listing, row_in_workspace(p, row));
 }
@@ -155,8 +155,8 @@ TKJ_DEVICE bool select_from_lists(const tkj_select_params *p, tkj_i64 row, const
         list_of_parts(from, shift, of_lane.words[0], (tkj_u32)(held->end - held->begin),
                       listing->passed.survivors);
     const tkj_value_map map =
-        tkj_value_map_of(tkj_float_from_bits(tkj_shuffle(of_lane.words[2], 0)),
-                         tkj_float_from_bits(tkj_shuffle(of_lane.words[1], 0)));
+        tkj_value_map_of_pivots(tkj_float_from_bits(tkj_shuffle(of_lane.words[2], 0)),
+                                tkj_float_from_bits(tkj_shuffle(of_lane.words[1], 0)));
     select_listed(&list, &map, TKJ_TOPK, listing);
     return true;
 }

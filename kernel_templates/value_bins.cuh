@@ -19,8 +19,7 @@
 #define TKJ_FLOAT_MAX 3.402823466e38f
 #define TKJ_FLOAT_INFINITY tkj_float_from_bits(0x7f800000u)
 
-/** The map. Of no range, or of one too narrow for floats so large: all finite scores, and -inf, in
- * the last bin. */
+/** The map. Of no range: all finite scores, and -inf, in the last bin. */
 typedef struct tkj_value_map {
     float offset;
     float scale; /* ranges per unit, below 0: infinities have the place of their sign */
@@ -37,12 +36,22 @@ TKJ_DEVICE float tkj_cut_to_finite(float x)
     return fmaxf(fminf(x, TKJ_FLOAT_MAX), -TKJ_FLOAT_MAX);
 }
 
-/** A map of [bottom, top] onto all bins, or of a range of 1e-39 onto some; any finite floats. */
+/** A map of [bottom, top] onto all bins; any finite floats. */
 TKJ_DEVICE tkj_value_map tkj_value_map_of(float top, float bottom)
 {
-    float scale = fminf(tkj_reciprocal(top - bottom), 3e38f);
-    bool usable = top > bottom && scale > 0.0f && tkj_is_finite(top * scale);
+    float scale = tkj_reciprocal(top - bottom);
+    bool usable = scale > 0.0f && tkj_is_finite(scale);
     tkj_value_map map = {usable ? top * scale : 1.0f, usable ? -scale : -1e-45f};
+    return map;
+}
+
+/** The same of two pivots, which differ: of less than 1e-38, as among denormals, onto some bins. */
+TKJ_DEVICE tkj_value_map tkj_value_map_of_pivots(float high, float low)
+{
+    float scale = fminf(tkj_reciprocal(high - low), 3e38f);
+    float offset = high * scale;
+    bool usable = scale > 0.0f && tkj_is_finite(offset);
+    tkj_value_map map = {usable ? offset : 1.0f, usable ? -scale : -1e-45f};
     return map;
 }
 

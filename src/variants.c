@@ -97,7 +97,7 @@ static uint32_t held_bytes(const topk_jit_spec *spec, const registers_shape *sha
     uint32_t candidates = 128u * 8u;
     uint32_t warps = 2u * 4u * (shape->threads / 32u); /* below: and the row and its window */
     return (selected + histogram_bytes(spec, shape->threads) + bitmaps + candidates + warps +
-            scan_bytes(spec, shape->threads) + 96u + 15u) /
+            scan_bytes(spec, shape->threads) + 160u + 15u) /
            16u * 16u;
 }
 
@@ -131,7 +131,7 @@ static tkj_variant registers_variant(const topk_jit_spec *spec, const registers_
 static uint32_t listed_bytes(const topk_jit_spec *spec, uint32_t threads)
 {
     bool ordered = spec->deterministic || spec->tie_break != TOPK_JIT_TIE_BREAK_NONE;
-    uint32_t bitmap = ordered ? 131072u / 8u : 0;
+    uint32_t bitmap = ordered ? (spec->topk > 2048 ? 65536u : 131072u) / 8u : 0;
     return bitmap + 128u * 8u + 2u * 8u * (threads / 32u) + scan_bytes(spec, threads) +
            4u * (uint32_t)spec->topk + 48u;
 }
