@@ -113,7 +113,7 @@ TKJ_DEVICE tkj_sample_bins tkj_sample_bins_of(float top, float bottom)
     bool tiny = fmaxf(top, -bottom) < 1e-6f;
     float unit = tiny ? 0x1p100f : 0x1p-2f;
     float range = top * unit - bottom * unit;
-    float width = range > 0.0f ? range * (1.0f / (TKJ_BINS - 2)) : 1.0f;
+    float width = range > 0.0f ? range * (1.0f / (TKJ_BINS - 2)) : 0x1p-60f;
     tkj_sample_bins bins = {unit, top * unit, width, tkj_reciprocal(width)};
     return bins;
 }
@@ -257,7 +257,8 @@ TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i3
     tkj_count_parts(held, parts, &bins, &shared->histogram);
     tkj_find_ranks(&ranks, false, &shared->histogram);
     float passing = (float)(tkj_u32)(found->before + found->inside);
-    bool too_many = passing > 0.95f * ranks.full;
+    float likely = passing + 2.0f * tkj_square_root((float)(tkj_u32)found->inside);
+    bool too_many = likely > 0.95f * ranks.full; /* of crowded bins more may be in the row */
     tkj_pivot pivot;
     /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
     float low = tkj_sample_bin_edge(&bins, (float)found->bin + 1.01f);

@@ -364,8 +364,8 @@ static void odd_shapes_are_judged_right(void **state)
 #define LONG_ROW 9001
 /* With k = 4096, sampled more than once by select_stream.cu. */
 #define DENSELY_SAMPLED 33000
-/* Positions that one bitmap of select_stream.cu holds. */
-#define MARKED 65536
+/* Positions that one bitmap of a list holds. */
+#define MARKED 131072
 
 /** Rows as long as a kernel holds, or long ones. */
 static void run_longest(const tkj_simt_listed *listed, int64_t k)
@@ -555,13 +555,14 @@ static void many_positions_are_judged_right(void **state)
     for_each(run_many_positions);
 }
 
-/** Scores beyond the coarse bins: too large, too small, too narrow; NaN at the k-th place, and many
- * equal ones. */
+/** Scores beyond the coarse bins: too large, too small, too narrow; NaN or infinity at the k-th
+ * place, many equal ones, and few different ones that no bins tell apart. */
 static void run_odd_scores(const tkj_simt_listed *listed, int64_t k)
 {
-    static const tkj_scores_distribution scores[] = {TKJ_SCORES_DENORMAL,  TKJ_SCORES_NARROW,
-                                                     TKJ_SCORES_FAR_BELOW, TKJ_SCORES_SOME_NAN,
-                                                     TKJ_SCORES_MASKED,    TKJ_SCORES_SIGNED_ZEROS};
+    static const tkj_scores_distribution scores[] = {
+        TKJ_SCORES_DENORMAL,      TKJ_SCORES_NARROW,   TKJ_SCORES_FAR_BELOW,
+        TKJ_SCORES_SOME_NAN,      TKJ_SCORES_MASKED,   TKJ_SCORES_SIGNED_ZEROS,
+        TKJ_SCORES_FEW_DENORMALS, TKJ_SCORES_INFINITE, TKJ_SCORES_NEAR_ONE};
     static const float scales[] = {0x1p20F, 0x1p-20F, 0x1p17F, 0x1p120F};
     const topk_jit_spec spec = tkj_simt_spec(listed);
     const int64_t kept[] = {k - 1, k, k / 2 + 1, k + 1};

@@ -175,6 +175,19 @@ static void denormals_are_those_of_the_dtype(void **state)
     tkj_scores_fill(TKJ_SCORES_DENORMAL, 7, 1, TOPK_JIT_BFLOAT16, narrow, COUNT, 1);
     for (int i = 0; i < COUNT; i++)
         assert_in_range(narrow[i] & 0x7FFF, 1, 0x7F);
+    tkj_scores_fill(TKJ_SCORES_FEW_DENORMALS, 7, 1, TOPK_JIT_FLOAT16, narrow, COUNT, 1);
+    for (int i = 0; i < COUNT; i++)
+        assert_in_range(narrow[i], 1, 64);
+}
+
+static void half_of_the_scores_are_infinite(void **state)
+{
+    (void)state;
+    int infinite = 0;
+    fill(TKJ_SCORES_INFINITE, 1);
+    for (int i = 0; i < COUNT; i++)
+        infinite += isinf(row[i]) && row[i] > 0.0F;
+    assert_in_range(infinite, COUNT * 4 / 10, COUNT * 6 / 10);
 }
 
 static void one_nan_in_a_hundred_of_either_sign(void **state)
@@ -216,6 +229,7 @@ int main(void)
         cmocka_unit_test(forced_scores_are_infinite_at_both_ends),
         cmocka_unit_test(ranges_are_kept),
         cmocka_unit_test(denormals_are_those_of_the_dtype),
+        cmocka_unit_test(half_of_the_scores_are_infinite),
         cmocka_unit_test(one_nan_in_a_hundred_of_either_sign),
         cmocka_unit_test(indexer_rows_have_ever_larger_zero_plateaus),
     };

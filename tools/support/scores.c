@@ -134,11 +134,20 @@ static float draw_far_below(source *s)
     return -65504.0F - 1000.0F * fabsf(draw_normal(s));
 }
 
+static float draw_infinite(source *s)
+{
+    if (draw_chance(s, 0.5))
+        return draw_normal(s);
+    return draw_chance(s, 0.02) ? NAN : INFINITY;
+}
+
 /* Draws the bits themselves: a conversion would flush denormals and quieten NaN. */
-static uint32_t draw_bits(source *s, topk_jit_dtype dtype, bool denormal)
+static uint32_t draw_bits(source *s, topk_jit_dtype dtype, tkj_scores_distribution distribution)
 {
     uint32_t bits = (uint32_t)(tkj_scores_random(&s->random) >> 32);
-    if (!denormal)
+    if (distribution == TKJ_SCORES_FEW_DENORMALS)
+        return bits % 64 + 1;
+    if (distribution == TKJ_SCORES_ANY_BITS)
         return bits;
     uint32_t sign = dtype == TOPK_JIT_FLOAT32 ? 0x80000000 : 0x8000;
     uint32_t fraction = dtype == TOPK_JIT_FLOAT32 ? 0x7FFFFF : 0x3FF;
@@ -172,6 +181,7 @@ static const struct {
     [TKJ_SCORES_MASKED].draw = draw_masked,
     [TKJ_SCORES_SIGNED_ZEROS].draw = draw_signed_zeros,
     [TKJ_SCORES_FAR_BELOW].draw = draw_far_below,
+    [TKJ_SCORES_INFINITE].draw = draw_infinite,
 };
 
 const char *tkj_scores_name(tkj_scores_distribution distribution)
@@ -230,8 +240,7 @@ void tkj_scores_fill(tkj_scores_distribution distribution, uint64_t seed, int64_
         if (distributions[distribution].draw != NULL)
             store(dtype, row, s.index * stride, distributions[distribution].draw(&s));
         else
-            store_bits(dtype, row, s.index * stride,
-                       draw_bits(&s, dtype, distribution == TKJ_SCORES_DENORMAL));
+            store_bits(dtype, row, s.index * stride, draw_bits(&s, dtype, distribution));
     }
 }
 

@@ -28,10 +28,12 @@
     X(OUTLIER, "outlier")   /* normal, one is 1e30 */                                              \
     X(SOME_NAN, "some-nan") /* normal, 1 % NaN of both signs */                                    \
     X(MINUS_INFINITY, "minus-inf")                                                                 \
-    X(MASKED, "masked")             /* -inf but for about k/2 normal ones */                       \
-    X(SIGNED_ZEROS, "signed-zeros") /* +0 and -0, about k/2 of 1 and -1 each */                    \
-    X(FAR_BELOW, "far-below")       /* below the least finite float16, where the dtype can */      \
-    X(ANY_BITS, "any-bits")         /* every bit pattern of the dtype alike */
+    X(MASKED, "masked")               /* -inf but for about k/2 normal ones */                     \
+    X(SIGNED_ZEROS, "signed-zeros")   /* +0 and -0, about k/2 of 1 and -1 each */                  \
+    X(FAR_BELOW, "far-below")         /* below the least finite float16, where the dtype can */    \
+    X(FEW_DENORMALS, "few-denormals") /* the 64 least numbers above 0 */                           \
+    X(INFINITE, "infinite")           /* +inf but for 1 % NaN and a half normal ones */            \
+    X(ANY_BITS, "any-bits")           /* every bit pattern of the dtype alike */
 
 #define TKJ_SCORES_ENUMERATOR(name, text) TKJ_SCORES_##name,
 /** A distribution; see TKJ_SCORES_MAP. */
