@@ -225,16 +225,16 @@ TKJ_DEVICE tkj_level tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
     return level;
 }
 
-/** True if most samples of the bin that was found are as its lowest one, and the `wanted`-th is
- * surely among them. */
-TKJ_DEVICE bool tkj_is_level(const tkj_level *level, float wanted, tkj_held_shared *shared)
+/** True if of the `passing` samples of a bin and those before it most are as the lowest one, and
+ * the `wanted`-th surely. */
+TKJ_DEVICE bool tkj_is_level(const tkj_level *level, tkj_u32 passing, float wanted,
+                             tkj_held_shared *shared)
 {
     tkj_u32 count = tkj_warp_sum(level->count);
     if (tkj_lane() == 0)
         tkj_atomic_add(&shared->listed[0], count);
     tkj_block_barrier();
-    const tkj_histogram *found = &shared->histogram;
-    float above = (float)((tkj_u32)(found->before + found->inside) - shared->listed[0]);
+    float above = (float)(passing - shared->listed[0]);
     return above + 2.0f * tkj_square_root(above) < wanted;
 }
 
@@ -256,9 +256,13 @@ TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i3
     const tkj_sample_bins bins = tkj_bin_sample(x, shared);
     tkj_count_parts(held, parts, &bins, &shared->histogram);
     tkj_find_ranks(&ranks, false, &shared->histogram);
-    float passing = (float)(tkj_u32)(found->before + found->inside);
-    float likely = passing + 2.0f * tkj_square_root((float)(tkj_u32)found->inside);
-    bool too_many = likely > 0.95f * ranks.full; /* of crowded bins more may be in the row */
+    tkj_u32 before = (tkj_u32)found->before;
+    tkj_u32 passing = before + (tkj_u32)found->inside;
+    bool too_many = (float)passing > 0.95f * ranks.full;
+    /* Of crowded bins more may be in the row. */
+    bool crowded = (float)passing + 2.0f * tkj_square_root((float)(tkj_u32)found->inside) >
+                       0.95f * ranks.full ||
+                   (found->bin == found->high_bin && (float)passing > 0.5f * ranks.full);
     tkj_pivot pivot;
     /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
     float low = tkj_sample_bin_edge(&bins, (float)found->bin + 1.01f);
@@ -270,14 +274,16 @@ TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i3
         shared->counts[TKJ_DISTINCT] = tkj_bins_are_distinct(pivot.high, pivot.low);
     pivot.on_plateau = false;
     pivot.plateau = 0;
-    if (too_many || (found->bin == found->high_bin && passing > 0.5f * ranks.full)) {
+    if (crowded) {
         float middle = 0.5f * (float)(ranks.low + ranks.high);
-        tkj_u32 bin = (float)(tkj_u32)found->before < middle ? found->bin : found->high_bin;
+        bool behind = (float)before >= middle; /* the k-th largest is likely before the bin */
         if (tkj_thread() == 0)
             shared->listed[0] = 0;
-        const tkj_level level = tkj_lowest_of_bin(held, parts, &bins, bin, shared);
+        const tkj_level level =
+            tkj_lowest_of_bin(held, parts, &bins, behind ? found->high_bin : found->bin, shared);
         pivot.plateau = level.key;
-        pivot.on_plateau = too_many || tkj_is_level(&level, middle, shared);
+        pivot.on_plateau =
+            too_many || tkj_is_level(&level, behind ? before : passing, middle, shared);
     }
     return pivot;
 }
