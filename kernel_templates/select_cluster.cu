@@ -20,7 +20,7 @@
  * and the selection does not depend on the order of the lists.
  *
  * Synchronisation: block barriers, and gather.cuh. Shared memory: tkj_stream_shared; other blocks
- * write to the list of the first and to the counts, and read the counts of a plateau.
+ * write to the list of the first and to the counts.
  */
 #define TKJ_UNIT_STRIDE 1
 #define TKJ_COLLECTED 4 /* the way out is to cost no registers */
@@ -30,8 +30,9 @@
 
 #include "long_row.cuh"
 
-/* Are there scores that are written before the others are selected? */
-#define TKJ_CERTAIN (!TKJ_ORDERED && !TKJ_SORTED)
+/* Are there scores that are written before the others are selected? Of fewer no sample says that
+ * they are at most k: it sees one of hundreds. */
+#define TKJ_CERTAIN (!TKJ_ORDERED && !TKJ_SORTED && TKJ_TOPK >= 1024)
 
 /* ---- step 3 ---- */
 
