@@ -30,15 +30,11 @@ TKJ_DEVICE tkj_index tkj_transform(const tkj_select_params *p, const tkj_window 
 #if TKJ_LAYOUT == TKJ_PAGED
     tkj_i64 entry = window->first_page + (position >> TKJ_PAGE_SHIFT);
     bool inside = entry >= 0 && entry < p->page_table_width;
+    tkj_i64 page = tkj_load_if(inside, window->pages + entry, -1);
     tkj_check(p, !inside, TKJ_CHECK_PAGE_ENTRY);
-    if (!inside)
-        return -1;
-    tkj_i64 page = window->pages[entry];
-    tkj_check(p, page < 0, TKJ_CHECK_UNMAPPED_PAGE);
-    if (page < 0)
-        return -1;
+    tkj_check(p, inside && page < 0, TKJ_CHECK_UNMAPPED_PAGE);
     tkj_i64 in_page = position & (((tkj_i64)1 << TKJ_PAGE_SHIFT) - 1);
-    return tkj_fit(p, page * ((tkj_i64)1 << TKJ_PAGE_SHIFT) + in_page);
+    return page < 0 ? -1 : tkj_fit(p, page * ((tkj_i64)1 << TKJ_PAGE_SHIFT) + in_page);
 #elif TKJ_LAYOUT == TKJ_RAGGED
     return tkj_fit(p, position + window->offset);
 #else

@@ -70,8 +70,13 @@ TKJ_KERNEL(tkj_fast_topk_params, p)
         tkj_element *values = (tkj_element *)p.values + line.values;
 
         collect_line(&elements, p.size, &slots, &shared->histogram);
-        tkj_sort(&elements, &slots, TKJ_TOPK, &shared->sort);
-        for (tkj_i64 s = tkj_thread(); s < TKJ_TOPK; s += TKJ_THREADS)
-            values[s * p.values_stride] = tkj_element_at(&elements, *tkj_slot(&slots, s));
+        const tkj_selection selection = {TKJ_TOPK, 0, 0, slots};
+        const tkj_selection sorted = tkj_sort(&elements, &selection, p.size, &slots, &shared->sort);
+        for (tkj_i64 s = tkj_thread(); s < TKJ_TOPK; s += TKJ_THREADS) {
+            tkj_i64 position = tkj_selected_at(&sorted, s);
+            *tkj_slot(&slots, s) = position;
+            values[s * p.values_stride] = tkj_element_at(&elements, position);
+        }
+        tkj_block_barrier(); /* the next line uses the same shared memory */
     }
 }

@@ -118,15 +118,14 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
     tkj_i32 given;
     tkj_window window = tkj_window_start(p, row, &given);
     tkj_held_row held = hold(p, row, window.start);
-    tkj_prefetch_parameter(p->indices);
+    tkj_prefetch_parameters(p);
     tkj_window_finish(p, row, given, &window);
     held.end = held.begin + (tkj_i32)window.length;
     tkj_selection selection = {window.length, 0, 0};
-    if (window.length > TKJ_TOPK) {
-        if (tkj_thread() == 0)
-            listing->held.window = window;
+    if (tkj_thread() == 0 && (TKJ_SORTED || window.length > TKJ_TOPK))
+        listing->held.window = window;
+    if (window.length > TKJ_TOPK)
         selection.count = TKJ_TOPK;
-    }
     if (is_long(&held)) {
         if (!select_long(p, row, &held, shared))
             return;
@@ -141,7 +140,7 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
         selection.selected = listing->held.selected;
         window = listing->held.window;
     }
-    tkj_write_selection(p, row, &window, &selection, &shared->sort);
+    write_row(p, row, &window, &selection, shared);
 }
 
 /** All rows of this block, padding included. */

@@ -139,6 +139,32 @@ TKJ_DEVICE void select_listed(const tkj_list *list, const tkj_value_map *map, tk
     tkj_list_taken(list, &choice, wanted, &listing->held.histogram, &listing->listed);
 }
 
+#if TKJ_SORTED
+/** Sorts and writes; once, because of its size. The window is in the listing. */
+TKJ_OUT_OF_LINE void write_sorted(const tkj_select_params *p, tkj_i64 row, tkj_u32 count,
+                                  const tkj_u16 *selected, const tkj_u32 *positions,
+                                  tkj_index *slots)
+{
+    TKJ_SHARED(tkj_stream_shared, shared);
+    tkj_block_barrier();
+    const tkj_window window = shared->listing.held.window;
+    const tkj_selection selection = {count, selected, positions, {slots, 1}};
+    tkj_write_selection(p, row, &window, &selection, &shared->sort);
+}
+#endif
+
+/** Writes a selection of the row whose window it is, sorted if the spec is. */
+TKJ_DEVICE void write_row(const tkj_select_params *p, tkj_i64 row, const tkj_window *window,
+                          const tkj_selection *selection, tkj_stream_shared *shared)
+{
+#if TKJ_SORTED
+    write_sorted(p, row, (tkj_u32)selection->count, selection->selected, selection->positions,
+                 selection->slots.data);
+#else
+    tkj_write_selection(p, row, window, selection, &shared->sort);
+#endif
+}
+
 #include "plateau.cuh"
 
 /** The way out where the sample misled: exact on any data. */
@@ -152,7 +178,8 @@ TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_st
     tkj_threshold threshold = tkj_find_threshold(&elements, window.length, TKJ_TOPK, histogram);
     tkj_collect(&elements, window.length, &threshold, TKJ_TOPK, &slots, &histogram->scan);
     tkj_block_barrier();
-    tkj_write_slots(p, row, &window, TKJ_TOPK, &shared->sort);
+    const tkj_selection selection = {TKJ_TOPK, 0, 0, slots};
+    write_row(p, row, &window, &selection, shared);
 }
 
 /** A row with a plateau, or whose sample misled. All blocks call. */

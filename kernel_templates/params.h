@@ -12,7 +12,7 @@
 
 /* Version of the templates' contract with the library; a directory that carries another one is not
    used. Raise it with every change of this file or of what preludes define. */
-#define TKJ_TEMPLATE_ABI 2
+#define TKJ_TEMPLATE_ABI 3
 
 #ifdef __CUDACC_RTC__
 typedef signed char tkj_i8;
@@ -71,7 +71,8 @@ typedef struct tkj_vector {
 } tkj_vector;
 
 /** One selection. Strides are in elements. A GPU fetches parameters by lines of 64 bytes: what is
- * needed before scores can be read is in the first one, whose first 16 bytes are the GPU's. */
+ * needed before scores can be read is in the first one, whose first 16 bytes are the GPU's; what
+ * most calls need to write, in the second one. */
 typedef struct tkj_select_params {
     const void *score; /* row i at score + i * score_stride */
     tkj_i64 score_stride;
@@ -82,9 +83,15 @@ typedef struct tkj_select_params {
 
     void *indices; /* int32 or int64, as the spec says */
     tkj_i64 indices_stride;
-    tkj_i32 *raw_indices; /* NULL = not wanted */
+    tkj_i32 *raw_indices;      /* NULL = not wanted */
+    void *values;              /* NULL = not wanted */
+    const tkj_i32 *page_table; /* table row b at page_table + b * page_table_stride */
+    tkj_i64 page_table_stride;
+    tkj_i64 page_table_width; /* P */
+    tkj_i64 simple_table;     /* not 0: row i has table row i, from its first entry on */
+
+    tkj_vector offsets; /* ragged: topk_indices_offset */
     tkj_i64 raw_indices_stride;
-    void *values; /* NULL = not wanted */
     tkj_i64 values_stride;
     tkj_i64 out_rows;      /* R >= B; rows beyond B are padding */
     tkj_u32 *check_counts; /* NULL unless the spec has check */
@@ -97,22 +104,18 @@ typedef struct tkj_select_params {
     tkj_vector row_starts;
     tkj_vector row_ends;
 
-    const tkj_i32 *page_table; /* table row b at page_table + b * page_table_stride */
-    tkj_i64 page_table_stride;
-    tkj_i64 page_table_rows;  /* batch of the table */
-    tkj_i64 page_table_width; /* P */
+    tkj_i64 page_table_rows; /* batch of the table */
     tkj_vector page_table_row_starts;
     tkj_vector cu_seqlens_q;
     tkj_i64 cu_batch; /* its size - 1 */
     tkj_vector row_to_batch;
-    tkj_vector offsets; /* ragged: topk_indices_offset */
 
     void *workspace; /* select_split.cu: TKJ_SPLIT_ROW_BYTES a row, at a multiple of 256 */
     tkj_u32 parts;   /* blocks that list one row: a power of two, at most TKJ_SPLIT_PARTS_MAX */
     tkj_u32 launch;  /* of the two of a call: 0, then 1 */
 } tkj_select_params;
 
-TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 304, "host and device must agree on the layout");
+TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 312, "host and device must agree on the layout");
 
 /** Outer dimensions that fast_topk can walk: 64 less the one that is searched. */
 #define TKJ_FAST_TOPK_DIMS 63

@@ -374,8 +374,10 @@ TKJ_DEVICE bool select_on_plateau(const tkj_select_params *p, tkj_i64 row, const
 #else
     tkj_block_barrier();
 #endif
+    const tkj_selection selection = {
+        TKJ_TOPK, 0, 0, {(tkj_index *)p->indices + row * p->indices_stride, 1}};
     if (cluster_rank() == 0)
-        tkj_write_slots(p, row, &window, TKJ_TOPK, &shared->sort);
+        write_row(p, row, &window, &selection, shared);
 #endif
     return true;
 }

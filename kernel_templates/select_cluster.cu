@@ -140,7 +140,7 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
     write_positions(p, row, &window, share.certain, listing->listed.selected, wanted);
 #else
     const tkj_selection selection = {TKJ_TOPK, 0, listing->listed.selected};
-    tkj_write_selection(p, row, &window, &selection, &shared->sort);
+    write_row(p, row, &window, &selection, shared);
 #endif
     return true;
 }
@@ -160,7 +160,7 @@ TKJ_DEVICE void select_short(const tkj_select_params *p, tkj_i64 row, const tkj_
         selection.count = TKJ_TOPK;
         *window = shared->listing.held.window;
     }
-    tkj_write_selection(p, row, window, &selection, &shared->sort);
+    write_row(p, row, window, &selection, shared);
 }
 
 /** All steps for one row of the batch. */
@@ -177,13 +177,13 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_gatherin
         tkj_load_sample(&held, 0, 1, sample);
     if (row == first_row())
         gather_init(&shared->gather);
-    tkj_prefetch_parameter(p->indices);
+    tkj_prefetch_parameters(p);
     tkj_histogram_clear(&listing->held.histogram);
     tkj_listed_clear(&listing->listed);
     clear_counts(listing);
     tkj_window_finish(p, row, given, &window);
     held.end = held.begin + (tkj_i32)window.length;
-    if (tkj_thread() == 0 && window.length > TKJ_TOPK)
+    if (tkj_thread() == 0 && (TKJ_SORTED || window.length > TKJ_TOPK))
         listing->held.window = window;
     if (is_long(&held)) {
         tkj_quad quads[TKJ_GROUPS];

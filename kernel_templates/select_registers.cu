@@ -30,7 +30,7 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_register
     tkj_held_row held = hold(p, row, window.start);
     load_groups(&held, quads);
     unpack_groups(quads, x);
-    tkj_prefetch_parameter(p->indices);
+    tkj_prefetch_parameters(p);
     tkj_window_finish(p, row, given, &window);
     held.end = held.begin + (tkj_i32)window.length;
     tkj_selection selection = {window.length, 0, 0};

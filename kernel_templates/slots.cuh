@@ -31,6 +31,23 @@ TKJ_DEVICE tkj_index *tkj_slot(const tkj_slots *slots, tkj_i64 s)
 #endif
 }
 
+/** Where the positions of a row are. */
+typedef struct tkj_selection {
+    tkj_i64 count;            /* so many */
+    const tkj_u16 *selected;  /* here, at a multiple of 8 bytes, */
+    const tkj_u32 *positions; /* or here, at a multiple of 16, */
+    tkj_slots slots;          /* or here; else they are 0 .. count - 1 */
+} tkj_selection;
+
+TKJ_DEVICE tkj_i64 tkj_selected_at(const tkj_selection *selection, tkj_i64 s)
+{
+    if (selection->positions)
+        return selection->positions[s];
+    if (selection->selected)
+        return selection->selected[s];
+    return selection->slots.data ? *tkj_slot(&selection->slots, s) : s;
+}
+
 /** How many of the first `rank` of `equal` equal elements are taken, if `wanted` of them are. */
 TKJ_DEVICE tkj_count tkj_taken_of_equal(tkj_count rank, tkj_count wanted, tkj_count equal)
 {

@@ -153,19 +153,29 @@ TKJ_DEVICE void tkj_window_length(const tkj_select_params *p, tkj_i64 row, tkj_i
     }
 }
 
+/** Fetches parameters that are needed after a window's start. */
+TKJ_DEVICE void tkj_prefetch_parameters(const tkj_select_params *p)
+{
+    tkj_prefetch_parameter(p->indices);
+#if TKJ_LAYOUT == TKJ_RAGGED
+    tkj_prefetch_parameter(p->offsets.data);
+#endif
+}
+
 /** The window's length and what its positions map to. */
 TKJ_DEVICE void tkj_window_finish(const tkj_select_params *p, tkj_i64 row, tkj_i32 given,
                                   tkj_window *window)
 {
     tkj_window_length(p, row, given, window);
 #if TKJ_LAYOUT == TKJ_PAGED
-    tkj_i64 table_row = tkj_table_row(p, row);
+    tkj_i64 table_row = p->simple_table ? row : tkj_table_row(p, row);
     if (table_row < 0) {
         window->length = 0;
         return;
     }
     window->pages = p->page_table + table_row * p->page_table_stride;
-    window->first_page = tkj_vector_at(&p->page_table_row_starts, row, 0);
+    if (!p->simple_table)
+        window->first_page = tkj_vector_at(&p->page_table_row_starts, row, 0);
 #elif TKJ_LAYOUT == TKJ_RAGGED
     window->offset = tkj_vector_at(&p->offsets, row, 0);
 #endif

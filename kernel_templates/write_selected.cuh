@@ -7,25 +7,31 @@
 #include "emit.cuh"
 #include "sort.cuh"
 
-/** Where the positions of a row are. An array holds k of them. */
-typedef struct tkj_selection {
-    tkj_i64 count;            /* slots that hold one */
-    const tkj_u16 *selected;  /* here, at a multiple of 8 bytes, */
-    const tkj_u32 *positions; /* or here, at a multiple of 16; else they are 0 .. count - 1 */
-} tkj_selection;
+#if TKJ_INDEX_BITS == 32
+/* Raw indices are stored by fours, too, where they are not the indices again: then they are hardly
+   asked for, and asking whether they are cost rows of 8192 scores 1.5 %. */
+#define TKJ_RAW_QUADS (TKJ_LAYOUT != TKJ_PLAIN)
 
-TKJ_DEVICE tkj_i64 tkj_selected_at(const tkj_selection *selection, tkj_i64 s)
+/** A row's slots of int32 outputs. */
+typedef struct tkj_output_row {
+    tkj_i32 *indices;
+    tkj_i32 *raw_indices; /* 0: not wanted */
+} tkj_output_row;
+
+TKJ_DEVICE tkj_output_row tkj_output_row_of(const tkj_select_params *p, tkj_i64 row)
 {
-    if (selection->positions)
-        return selection->positions[s];
-    return selection->selected ? selection->selected[s] : s;
+    tkj_output_row output = {(tkj_i32 *)p->indices + row * p->indices_stride, 0};
+    if (TKJ_RAW_QUADS && p->raw_indices)
+        output.raw_indices = p->raw_indices + row * p->raw_indices_stride;
+    return output;
 }
 
-#if TKJ_INDEX_BITS == 32
-/** True if the indices are the only output of the row and may be stored by fours. */
-TKJ_DEVICE bool tkj_stores_quads(const tkj_select_params *p, const tkj_i32 *indices)
+/** True if there are no other outputs, and they may be stored by fours. */
+TKJ_DEVICE bool tkj_stores_quads(const tkj_select_params *p, const tkj_output_row *output)
 {
-    return TKJ_TOPK % 4 == 0 && (tkj_u64)indices % 16 == 0 && !p->raw_indices && !p->values;
+    tkj_u64 address = (tkj_u64)output->indices | (tkj_u64)output->raw_indices;
+    return TKJ_TOPK % 4 == 0 && address % 16 == 0 && !p->values &&
+           (TKJ_RAW_QUADS || !p->raw_indices);
 }
 
 /** Four selected positions from slot s on, a multiple of 4; all hold one. */
@@ -40,21 +46,23 @@ TKJ_DEVICE tkj_quad tkj_selected_quad(const tkj_selection *selection, tkj_u32 s)
 }
 
 /** A row whose slots all hold a position. */
-TKJ_DEVICE void tkj_write_full_quads(const tkj_select_params *p, tkj_i32 *indices,
+TKJ_DEVICE void tkj_write_full_quads(const tkj_select_params *p, const tkj_output_row *output,
                                      const tkj_window *window, const tkj_selection *selection)
 {
     TKJ_UNROLL_TWICE
     for (tkj_u32 s = 4 * tkj_thread(); s < TKJ_TOPK; s += 4 * TKJ_THREADS) {
         tkj_quad quad = tkj_selected_quad(selection, s);
+        if (output->raw_indices)
+            *(tkj_quad *)(output->raw_indices + s) = quad;
         TKJ_UNROLL
         for (tkj_u32 i = 0; i < 4; i++)
             quad.words[i] = (tkj_u32)tkj_transform(p, window, quad.words[i]);
-        *(tkj_quad *)(indices + s) = quad;
+        *(tkj_quad *)(output->indices + s) = quad;
     }
 }
 
 /** A row of the first positions alone. */
-TKJ_DEVICE void tkj_write_short_quads(const tkj_select_params *p, tkj_i32 *indices,
+TKJ_DEVICE void tkj_write_short_quads(const tkj_select_params *p, const tkj_output_row *output,
                                       const tkj_window *window, tkj_i64 count)
 {
     TKJ_NO_UNROLL
@@ -62,8 +70,13 @@ TKJ_DEVICE void tkj_write_short_quads(const tkj_select_params *p, tkj_i32 *indic
         tkj_quad quad;
         TKJ_UNROLL
         for (tkj_u32 i = 0; i < 4; i++)
+            quad.words[i] = (tkj_u32)(s + i < count ? s + i : -1);
+        if (output->raw_indices)
+            *(tkj_quad *)(output->raw_indices + s) = quad;
+        TKJ_UNROLL
+        for (tkj_u32 i = 0; i < 4; i++)
             quad.words[i] = (tkj_u32)(s + i < count ? tkj_transform(p, window, s + i) : -1);
-        *(tkj_quad *)(indices + s) = quad;
+        *(tkj_quad *)(output->indices + s) = quad;
     }
 }
 #endif
@@ -76,53 +89,36 @@ TKJ_DEVICE void tkj_write_padding(const tkj_select_params *p, tkj_i64 row, tkj_i
         tkj_emit_padding(p, row, s);
 }
 
-/** Sorts, if the spec is sorted, and writes positions that are in the output slots. The caller has
- * a barrier before. */
-TKJ_DEVICE void tkj_write_slots(const tkj_select_params *p, tkj_i64 row, const tkj_window *window,
-                                tkj_i64 count, tkj_sort_shared *sort)
+/** Writes a selection, sorted if the spec is. Its arrays, of k positions, may be part of `sort`; a
+ * barrier must have come since they were written. */
+TKJ_DEVICE void tkj_write_selection(const tkj_select_params *p, tkj_i64 row,
+                                    const tkj_window *window, const tkj_selection *selected,
+                                    tkj_sort_shared *sort)
 {
     tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window->start,
                              1};
-    tkj_slots slots = {(tkj_index *)p->indices + row * p->indices_stride, 1};
-#if TKJ_SORTED
-    tkj_sort(&elements, &slots, count, sort);
-#endif
-    TKJ_NO_UNROLL
-    for (tkj_i64 s = tkj_thread(); s < count; s += TKJ_THREADS)
-        tkj_emit(p, row, window, &elements, s, *tkj_slot(&slots, s));
-    tkj_write_padding(p, row, count);
-}
-
-/** Writes a selection, sorted if the spec is. Its arrays may be part of `sort`. */
-TKJ_DEVICE void tkj_write_selection(const tkj_select_params *p, tkj_i64 row,
-                                    const tkj_window *window, const tkj_selection *selection,
-                                    tkj_sort_shared *sort)
-{
 #if TKJ_SORTED
     tkj_slots slots = {(tkj_index *)p->indices + row * p->indices_stride, 1};
-    TKJ_NO_UNROLL
-    for (tkj_i64 s = tkj_thread(); s < selection->count; s += TKJ_THREADS)
-        *tkj_slot(&slots, s) = (tkj_index)tkj_selected_at(selection, s);
-    tkj_block_barrier();
-    tkj_write_slots(p, row, window, selection->count, sort);
+    const tkj_selection sorted = tkj_sort(&elements, selected, window->length, &slots, sort);
+    const tkj_selection *selection = &sorted;
 #else
+    const tkj_selection *selection = selected;
+#endif
 #if TKJ_INDEX_BITS == 32
-    tkj_i32 *indices = (tkj_i32 *)p->indices + row * p->indices_stride;
-    if (tkj_stores_quads(p, indices)) {
+    const tkj_output_row output = tkj_output_row_of(p, row);
+    if (tkj_stores_quads(p, &output) && !selection->slots.data &&
+        (!TKJ_SORTED || selection->count == TKJ_TOPK)) {
         if (selection->selected || selection->positions)
-            tkj_write_full_quads(p, indices, window, selection);
+            tkj_write_full_quads(p, &output, window, selection);
         else
-            tkj_write_short_quads(p, indices, window, selection->count);
+            tkj_write_short_quads(p, &output, window, selection->count);
         return;
     }
 #endif
-    tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window->start,
-                             1};
     TKJ_NO_UNROLL
     for (tkj_i64 s = tkj_thread(); s < selection->count; s += TKJ_THREADS)
         tkj_emit(p, row, window, &elements, s, tkj_selected_at(selection, s));
     tkj_write_padding(p, row, selection->count);
-#endif
 }
 
 #endif /* TKJ_WRITE_SELECTED_CUH */

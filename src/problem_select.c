@@ -391,6 +391,13 @@ static int64_t simple_stride(const tkj_select_params *params)
     return params->rows == 1 ? 1 : params->lengths_stride_b; /* of one row it may be anything */
 }
 
+/** What the parameter of that name is. */
+static int64_t simple_table(const tkj_select_params *params)
+{
+    return params->next_n == 1 && params->row_to_batch.data == NULL &&
+           params->cu_seqlens_q.data == NULL && params->page_table_row_starts.data == NULL;
+}
+
 /** Bytes of workspace; none for padding alone, which is one launch. */
 static size_t usable_workspace(const reader *r)
 {
@@ -442,6 +449,7 @@ topk_jit_status tkj_problem_select(const topk_jit_select_args *args, tkj_select_
     out->device = r.views[0].device;
     out->pdl = args->pdl != 0;
     r.params->simple_stride = simple_stride(r.params);
+    r.params->simple_table = simple_table(r.params);
     out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r),
                                   usable_workspace(&r)};
     return TOPK_JIT_OK;

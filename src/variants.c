@@ -9,8 +9,8 @@
 #define GENERAL_THREADS 512u
 #define GENERAL_ITEMS 8u
 
-/* More slots than this are sorted in place: 48 KiB is what every GPU grants without opting in. */
-#define SORT_SHARED_BYTES_MAX (48u * 1024u)
+/* More slots than fit this are sorted in place: every GPU grants so much, as an opt-in. */
+#define SORT_SHARED_BYTES_MAX (64u * 1024u)
 
 /* The largest k whose positions the rows in registers leave shared memory for. */
 #define REGISTERS_TOPK_MAX 8192
@@ -32,25 +32,34 @@ static bool is_sorted(const topk_jit_spec *spec)
     return spec->sorted || spec->operation == TOPK_JIT_OPERATION_FAST_TOPK;
 }
 
-/** Slots that are sorted in shared memory: all or none. */
-static uint32_t sort_capacity(const topk_jit_spec *spec)
-{
-    uint32_t slot = key_bytes(spec->dtype) + index_bytes(spec);
-    bool fits = spec->topk <= SORT_SHARED_BYTES_MAX / slot;
-    return is_sorted(spec) && fits ? (uint32_t)spec->topk : 0;
-}
-
-static uint32_t sort_bytes(const topk_jit_spec *spec)
-{
-    uint32_t capacity = sort_capacity(spec);
-    uint32_t keys = (capacity * key_bytes(spec->dtype) + 7u) / 8u * 8u;
-    return keys + capacity * index_bytes(spec);
-}
-
 /** Counts of a block's warps, as wide as an index (tkj_scan_shared). */
 static uint32_t scan_bytes(const topk_jit_spec *spec, uint32_t threads)
 {
     return threads / 32u * index_bytes(spec);
+}
+
+/** tkj_sort_shared of so many slots: positions over bins, elements, their bins, crowds. */
+static uint64_t sort_bytes_of(const topk_jit_spec *spec, uint64_t slots, uint32_t threads)
+{
+    uint32_t words = key_bytes(spec->dtype) + index_bytes(spec); /* of an element */
+    uint64_t rounded = (slots + 3) / 4 * 4;
+    uint64_t crowds = (slots / 32 + 1) * ((2 * words + 15) / 16 * 16);
+    return rounded * index_bytes(spec) + 16 + (slots + 1) * (words > 8 ? 16 : 8) + slots * 2 +
+           crowds + scan_bytes(spec, threads) + 64;
+}
+
+/** Slots that are sorted in shared memory: all or none. */
+static uint32_t sort_capacity(const topk_jit_spec *spec)
+{
+    bool fits = spec->topk <= SORT_SHARED_BYTES_MAX &&
+                sort_bytes_of(spec, (uint64_t)spec->topk, 1024) <= SORT_SHARED_BYTES_MAX;
+    return is_sorted(spec) && fits ? (uint32_t)spec->topk : 0;
+}
+
+static uint32_t sort_bytes(const topk_jit_spec *spec, uint32_t threads)
+{
+    uint32_t capacity = sort_capacity(spec);
+    return capacity ? (uint32_t)sort_bytes_of(spec, capacity, threads) : 0;
 }
 
 /** The 2048 bins of a histogram and of the search in it (tkj_histogram). */
@@ -69,7 +78,22 @@ static tkj_variant general_variant(const topk_jit_spec *spec)
         .items = GENERAL_ITEMS,
         .blocks_per_sm = 1,
         .sort_capacity = sort_capacity(spec),
-        .shared_bytes = LARGER(sort_bytes(spec), histogram_bytes(spec, GENERAL_THREADS)),
+        .shared_bytes =
+            LARGER(sort_bytes(spec, GENERAL_THREADS), histogram_bytes(spec, GENERAL_THREADS)),
+    };
+}
+
+/** select_whole.cu: small, so that many rows are under way at once. */
+static tkj_variant whole_variant(const topk_jit_spec *spec)
+{
+    return (tkj_variant){
+        .name = "whole",
+        .template_name = "select_whole.cu",
+        .threads = 256,
+        .items = 4,
+        .blocks_per_sm = 8,
+        .capacity = spec->topk,
+        .whole = true,
     };
 }
 
@@ -104,7 +128,14 @@ static uint32_t held_bytes(const topk_jit_spec *spec, const registers_shape *sha
 /** True for specs whose kernels need more registers than the dense shapes grant. */
 static bool is_heavy(const topk_jit_spec *spec)
 {
-    return spec->index_dtype == TOPK_JIT_INT64 || spec->sorted || spec->nan_last || spec->check;
+    return spec->index_dtype == TOPK_JIT_INT64 || spec->nan_last || spec->check;
+}
+
+/** Blocks an SM, which bound the registers: a sort keeps elements in them. */
+static uint32_t blocks_of(const topk_jit_spec *spec, const registers_shape *shape)
+{
+    bool halved = is_heavy(spec) || (spec->sorted && spec->topk > 2048);
+    return halved ? (shape->blocks_per_sm + 1) / 2 : shape->blocks_per_sm;
 }
 
 static tkj_variant registers_variant(const topk_jit_spec *spec, const registers_shape *shape)
@@ -114,9 +145,9 @@ static tkj_variant registers_variant(const topk_jit_spec *spec, const registers_
         .template_name = "select_registers.cu",
         .threads = shape->threads,
         .items = shape->items,
-        .blocks_per_sm = is_heavy(spec) ? (shape->blocks_per_sm + 1) / 2 : shape->blocks_per_sm,
+        .blocks_per_sm = blocks_of(spec, shape),
         .sort_capacity = sort_capacity(spec),
-        .shared_bytes = LARGER(held_bytes(spec, shape), sort_bytes(spec)),
+        .shared_bytes = LARGER(held_bytes(spec, shape), sort_bytes(spec, shape->threads)),
         .capacity = (int64_t)shape->threads * shape->items,
     };
 }
@@ -150,7 +181,9 @@ static tkj_variant stream_variant(const topk_jit_spec *spec)
     const registers_shape shape = {"stream", wide ? 512 : 256, wide ? 16 : 32, 2};
     tkj_variant variant = registers_variant(spec, &shape);
     variant.template_name = "select_stream.cu";
-    variant.shared_bytes = LARGER(stream_bytes(spec, &shape), sort_bytes(spec));
+    if (spec->sorted) /* with two, one value is spilled around the call of the sort */
+        variant.blocks_per_sm = 1;
+    variant.shared_bytes = LARGER(stream_bytes(spec, &shape), sort_bytes(spec, shape.threads));
     variant.capacity = INT32_MAX - 16384; /* columns and rounds are counted in 32 bits */
     return variant;
 }
@@ -161,7 +194,7 @@ static tkj_variant split_variant(const topk_jit_spec *spec)
     const registers_shape shape = {"split", 512, 16, 1};
     tkj_variant variant = registers_variant(spec, &shape);
     variant.template_name = "select_split.cu";
-    variant.shared_bytes = LARGER(stream_bytes(spec, &shape), sort_bytes(spec));
+    variant.shared_bytes = LARGER(stream_bytes(spec, &shape), sort_bytes(spec, shape.threads));
     variant.capacity = INT32_MAX - TKJ_SPLIT_PARTS_MAX * 16384; /* likewise */
     variant.split = true;
     return variant;
@@ -198,8 +231,8 @@ static tkj_variant cluster_variant(const topk_jit_spec *spec, const cluster_shap
     tkj_variant variant = registers_variant(spec, &shape);
     variant.template_name = "select_cluster.cu";
     variant.shared_bytes =
-        LARGER(stream_bytes(spec, &shape), sort_bytes(spec)) + 192;          /* tkj_gather */
-    variant.capacity = INT32_MAX - TKJ_CLUSTER_MAX * share_of(&variant) * 2; /* likewise */
+        LARGER(stream_bytes(spec, &shape), sort_bytes(spec, shape.threads)) + 192; /* tkj_gather */
+    variant.capacity = INT32_MAX - TKJ_CLUSTER_MAX * share_of(&variant) * 2;       /* likewise */
     variant.clusters = true;
     return variant;
 }
@@ -211,6 +244,8 @@ size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
     out[count++] = general_variant(spec);
     if (spec->operation != TOPK_JIT_OPERATION_SELECT || spec->topk > REGISTERS_TOPK_MAX)
         return count;
+    if (!spec->sorted)
+        out[count++] = whole_variant(spec);
     for (size_t i = 0; i < sizeof registers_shapes / sizeof registers_shapes[0]; i++)
         if (registers_shapes[i].blocks_per_sm > 1 || !is_heavy(spec))
             out[count++] = registers_variant(spec, &registers_shapes[i]);
@@ -230,6 +265,13 @@ static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
 {
     int64_t group = 16 / (int64_t)tkj_dtype_size(spec->dtype);
     return shape->width + (shape->aligned ? 0 : group - 1);
+}
+
+/** True if a kernel takes rows of this width. */
+static bool takes(const tkj_variant *variant, const topk_jit_spec *spec,
+                  const tkj_call_shape *shape)
+{
+    return variant->capacity >= (variant->whole ? shape->width : reach(spec, shape));
 }
 
 /** True if a cluster of so many blocks for each row is at work at once. Clusters of more than two
@@ -288,6 +330,8 @@ static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shap
     uint32_t size = tkj_variants_cluster(variant, shape, facts);
     if (variant->capacity == 0) /* anything, but slowly */
         return INT64_MAX;
+    if (variant->whole)
+        return 0;
     if (variant->split)
         return tkj_variants_parts(variant, shape, facts) > 1 ? SPLIT_RANK : INT64_MAX;
     if (!variant->clusters)
@@ -305,8 +349,7 @@ size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variant
     size_t best = 0;
     for (size_t v = 1; v < count; v++) {
         bool fills_sm = variants[v].threads == 1024;
-        if (variants[v].capacity >= reach(spec, shape) &&
-            (!fills_sm || shape->rows <= facts->sm_count) &&
+        if (takes(&variants[v], spec, shape) && (!fills_sm || shape->rows <= facts->sm_count) &&
             preference(&variants[v], shape, facts) < preference(&variants[best], shape, facts))
             best = v;
     }

@@ -29,6 +29,7 @@ typedef struct tkj_variant {
     uint32_t shared_bytes;     /* dynamic shared memory */
     bool clusters;             /* launched as clusters of blocks */
     bool split;                /* launched twice, with a workspace in between */
+    bool whole;                /* takes rows of at most `capacity` columns, wherever they begin */
     int64_t capacity;          /* longest row, in elements from a 16-byte boundary; 0 = any */
 } tkj_variant;
 

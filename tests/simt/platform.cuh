@@ -156,6 +156,11 @@ TKJ_SIMT_PASS void tkj_prefetch(const void *address, tkj_u32 bytes)
         (void)(first[0] + first[bytes - 1]);
 }
 
+TKJ_SIMT_PASS tkj_i32 tkj_load_if(bool condition, const tkj_i32 *address, tkj_i32 otherwise)
+{
+    return condition ? *address : otherwise;
+}
+
 TKJ_SIMT_PASS void tkj_prefetch_parameter(const void *)
 {
 }
