@@ -10,7 +10,7 @@
 #define GENERAL_ITEMS 8u
 
 /* More slots than fit this are sorted in place: every GPU grants so much, as an opt-in. */
-#define SORT_SHARED_BYTES_MAX (64u * 1024u)
+#define SORT_SHARED_BYTES_MAX 65536u
 
 /* The largest k whose positions the rows in registers leave shared memory for. */
 #define REGISTERS_TOPK_MAX 8192
@@ -41,10 +41,10 @@ static uint32_t scan_bytes(const topk_jit_spec *spec, uint32_t threads)
 /** tkj_sort_shared of so many slots: positions over bins, elements, their bins, crowds. */
 static uint64_t sort_bytes_of(const topk_jit_spec *spec, uint64_t slots, uint32_t threads)
 {
-    uint32_t words = key_bytes(spec->dtype) + index_bytes(spec); /* of an element */
+    uint64_t bytes = key_bytes(spec->dtype) + index_bytes(spec); /* of an element */
     uint64_t rounded = (slots + 3) / 4 * 4;
-    uint64_t crowds = (slots / 32 + 1) * ((2 * words + 15) / 16 * 16);
-    return rounded * index_bytes(spec) + 16 + (slots + 1) * (words > 8 ? 16 : 8) + slots * 2 +
+    uint64_t crowds = (slots / 32 + 1) * ((2 * bytes + 15) / 16 * 16);
+    return rounded * index_bytes(spec) + 16 + (slots + 1) * (bytes > 8 ? 16 : 8) + slots * 2 +
            crowds + scan_bytes(spec, threads) + 64;
 }
 

@@ -38,6 +38,7 @@ typedef struct wanted {
         CROWDED,
         ZEROS_IN_BIN,
         ZERO_PIVOT,
+        ONE_A_TURN,
         SAMPLES
     } sampled;         /* float32 only */
     bool shared_table; /* stride 0 */
@@ -184,6 +185,23 @@ static void put_pivot_at_zero(float *row, int64_t width, int64_t k)
         }
 }
 
+/** Scores of which each turn of a sort takes one off, for it is that far above the others, which
+ * are equal: so their order is left to its last way. */
+static void take_one_a_turn(float *row, int64_t width)
+{
+    const uint32_t one = 0x3f800000U;
+    int bits = 1; /* of the bins, which are twice as many as the scores */
+    while (INT64_C(1) << bits <= 2 * width)
+        bits++;
+    for (int64_t i = 0; i < width; i++) {
+        int64_t turn = (width - 1 - i) / 3;
+        int shift = 29 - (int)turn * bits;
+        bool is_above = (width - 1 - i) % 3 == 0 && turn < 4 && shift >= 0;
+        uint32_t score = is_above ? one + (1U << shift) : one;
+        memcpy(&row[i], &score, sizeof score);
+    }
+}
+
 static void add_scores(tkj_call *call, const wanted *w)
 {
     const topk_jit_spec *spec = &call->spec;
@@ -207,6 +225,8 @@ static void add_scores(tkj_call *call, const wanted *w)
         add_zeros((float *)score, w->width, spec->topk);
     else if (w->sampled == ZERO_PIVOT)
         put_pivot_at_zero((float *)score, w->width, spec->topk);
+    else if (w->sampled == ONE_A_TURN)
+        take_one_a_turn((float *)score, w->width);
     else if (w->regions != NULL)
         fill_regions((float *)score, w);
     else if (w->sampled != AS_DRAWN)
@@ -593,6 +613,36 @@ static void odd_scores_are_judged_right(void **state)
     for_each(run_odd_scores);
 }
 
+/** Rows that are sorted in more than one turn, and by the network, in all sizes around a crowd. */
+static void run_sorted(const tkj_simt_listed *listed, int64_t k)
+{
+    static const tkj_scores_distribution crowded[] = {TKJ_SCORES_EQUAL, TKJ_SCORES_TEN_VALUES,
+                                                      TKJ_SCORES_NEAR_ONE, TKJ_SCORES_ANY_BITS};
+    const topk_jit_spec spec = tkj_simt_spec(listed);
+    const int64_t widths[] = {1, 31, 32, 33, 63, k - 1, k};
+    if (!spec.sorted)
+        return;
+    for (uint64_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        wanted w = {.rows = 1, .width = widths[i], .score_stride = widths[i]};
+        if (widths[i] < 1 || widths[i] > k)
+            continue;
+        for (uint64_t s = 0; s < sizeof crowded / sizeof crowded[0]; s++) {
+            w.scores = crowded[s];
+            run(listed, &w, i + s);
+        }
+        if (spec.dtype != TOPK_JIT_FLOAT32)
+            continue;
+        w.sampled = ONE_A_TURN;
+        run(listed, &w, i);
+    }
+}
+
+static void crowded_sorts_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_sorted);
+}
+
 /** Rows of each kind, short, long and on a plateau, and padding, one after another in few blocks.
  */
 static void run_mixed_rows(const tkj_simt_listed *listed, int64_t k)
@@ -653,6 +703,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(plateaus_at_the_last_place_are_judged_right),
         cmocka_unit_test(mixed_rows_are_judged_right),
         cmocka_unit_test(odd_scores_are_judged_right),
+        cmocka_unit_test(crowded_sorts_are_judged_right),
         cmocka_unit_test(misleading_samples_are_judged_right),
         cmocka_unit_test(every_distribution_at_every_boundary_length),
         cmocka_unit_test(odd_shapes_are_judged_right),
