@@ -4,7 +4,7 @@
  * @brief The n-dimensional fast_topk for every legal call. One block for each line along the
  *        searched dimension.
  *
- * 1. Find where the line starts in each tensor.
+ * 1. Find where the line starts in each tensor. A short one is copied to shared memory first.
  * 2. Find the k-th largest key and collect k positions (radix.cuh); a line of k elements is taken
  *    whole. Equal keys at the k-th place: the smallest indices.
  * 3. Sort them by descending key, equal keys by ascending index (sort.cuh), in the indices output.
@@ -14,34 +14,33 @@
  */
 #define TKJ_UNIT_STRIDE 0
 
+#include "lines.cuh"
 #include "radix.cuh"
 #include "sort.cuh"
 
+/* Elements of a short line. */
+#define STAGED (32768 / sizeof(tkj_element))
+
 /** One phase at a time. */
 typedef union tkj_fast_topk_shared {
-    tkj_histogram histogram; /* step 2 */
-    tkj_sort_shared sort;    /* step 3 */
+    struct {
+        tkj_histogram histogram; /* step 2 */
+        tkj_element line[STAGED];
+    };
+    tkj_sort_shared sort; /* step 3: it reads the line before it writes here */
 } tkj_fast_topk_shared;
 
-/** Where one line starts, in elements of each tensor. */
-typedef struct tkj_line {
-    tkj_i64 in;
-    tkj_i64 values;
-    tkj_i64 indices;
-} tkj_line;
-
-TKJ_DEVICE tkj_line line_of(const tkj_fast_topk_params *p, tkj_i64 row)
+/** A line's elements, from shared memory if they fit. Ends with a barrier then. */
+TKJ_DEVICE tkj_elements stage(const tkj_elements *elements, tkj_i64 size,
+                              tkj_element staged[STAGED])
 {
-    tkj_line line = {0, 0, 0};
-    for (tkj_i64 d = p->outer_dims - 1; d >= 0; d--) {
-        const tkj_outer_dim *dim = &p->outer[d];
-        tkj_i64 i = row % dim->size;
-        row /= dim->size;
-        line.in += i * dim->in_stride;
-        line.values += i * dim->values_stride;
-        line.indices += i * dim->indices_stride;
-    }
-    return line;
+    const tkj_elements there = {staged, 1};
+    if (size > (tkj_i64)STAGED)
+        return *elements;
+    for (tkj_i64 i = tkj_thread(); i < size; i += TKJ_THREADS)
+        staged[i] = tkj_element_at(elements, i);
+    tkj_block_barrier();
+    return there;
 }
 
 /** Step 2: fills slots 0 .. k-1. */
@@ -64,14 +63,15 @@ TKJ_KERNEL(tkj_fast_topk_params, p)
     tkj_wait_for_dependencies();
     tkj_release_dependents();
     for (tkj_i64 row = tkj_block(); row < p.rows; row += tkj_block_count()) {
-        tkj_line line = line_of(&p, row);
+        tkj_line line = tkj_line_of(&p, row);
         tkj_elements elements = {(const tkj_element *)p.in + line.in, p.in_stride};
         tkj_slots slots = {p.indices + line.indices, p.indices_stride};
         tkj_element *values = (tkj_element *)p.values + line.values;
 
-        collect_line(&elements, p.size, &slots, &shared->histogram);
+        const tkj_elements staged = stage(&elements, p.size, shared->line);
+        collect_line(&staged, p.size, &slots, &shared->histogram);
         const tkj_selection selection = {TKJ_TOPK, 0, 0, slots};
-        const tkj_selection sorted = tkj_sort(&elements, &selection, p.size, &slots, &shared->sort);
+        const tkj_selection sorted = tkj_sort(&staged, &selection, p.size, &slots, &shared->sort);
         for (tkj_i64 s = tkj_thread(); s < TKJ_TOPK; s += TKJ_THREADS) {
             tkj_i64 position = tkj_selected_at(&sorted, s);
             *tkj_slot(&slots, s) = position;

@@ -170,6 +170,7 @@ TKJ_DEVICE void write_row(const tkj_select_params *p, tkj_i64 row, const tkj_win
 /** The way out where the sample misled: exact on any data. */
 TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_stream_shared *shared)
 {
+    tkj_note_slow_path();
     const tkj_window window = shared->listing.held.window;
     tkj_histogram *histogram = &shared->listing.held.histogram;
     tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window.start,

@@ -54,6 +54,26 @@ TKJ_DEVICE tkj_key tkj_ordered_key(tkj_element element)
 #endif
 }
 
+/** True if several elements have this key: zeros, or NaN. */
+TKJ_DEVICE bool tkj_key_is_ambiguous(tkj_key key)
+{
+#ifdef TKJ_INFINITY
+    return key == TKJ_SIGN || key == (TKJ_NAN_LAST ? 0 : TKJ_ALL_ONES);
+#else
+    return false;
+#endif
+}
+
+/** The element of a key that is not ambiguous. */
+TKJ_DEVICE tkj_element tkj_element_of_key(tkj_key key)
+{
+#ifdef TKJ_INFINITY
+    return (tkj_element)(key & TKJ_SIGN ? key & ~TKJ_SIGN : ~key & TKJ_ALL_ONES);
+#else
+    return (tkj_element)(key ^ TKJ_SIGN);
+#endif
+}
+
 /** The key that a float has, whatever TKJ_DTYPE is. */
 TKJ_DEVICE tkj_u32 tkj_float_key(float value)
 {

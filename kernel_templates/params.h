@@ -12,7 +12,7 @@
 
 /* Version of the templates' contract with the library; a directory that carries another one is not
    used. Raise it with every change of this file or of what preludes define. */
-#define TKJ_TEMPLATE_ABI 3
+#define TKJ_TEMPLATE_ABI 4
 
 #ifdef __CUDACC_RTC__
 typedef signed char tkj_i8;
@@ -140,10 +140,12 @@ typedef struct tkj_fast_topk_params {
     tkj_i64 values_stride;
     tkj_i64 indices_stride;
     tkj_i64 outer_dims;
+    tkj_u32 lines; /* that a block takes at once */
+    tkj_u32 lanes; /* fast_topk_max.cu: of them, those that the lanes of a warp share out */
     tkj_outer_dim outer[TKJ_FAST_TOPK_DIMS];
 } tkj_fast_topk_params;
 
-TKJ_STATIC_ASSERT(sizeof(tkj_fast_topk_params) == 72 + 32 * TKJ_FAST_TOPK_DIMS,
+TKJ_STATIC_ASSERT(sizeof(tkj_fast_topk_params) == 80 + 32 * TKJ_FAST_TOPK_DIMS,
                   "host and device must agree on the layout");
 
 #endif /* TKJ_PARAMS_H */

@@ -201,6 +201,11 @@ TKJ_DEVICE tkj_i32 tkj_load_if(bool condition, const tkj_i32 *address, tkj_i32 o
     return value;
 }
 
+/** Says that the block takes a slow way, where few rows are to: for tests. */
+TKJ_DEVICE void tkj_note_slow_path(void)
+{
+}
+
 /** Fetches a parameter, and what is beside it, before it is needed. */
 TKJ_DEVICE void tkj_prefetch_parameter(const void *value)
 {
@@ -269,6 +274,18 @@ TKJ_DEVICE tkj_u32 tkj_halves_of(float first, float second)
         : "f"(first), "f"(second));
 #endif
     return halves;
+}
+
+/** The larger one; NaN if either is. */
+TKJ_DEVICE float tkj_larger_or_nan(float a, float b)
+{
+#if __CUDA_ARCH__ >= 800
+    float result;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+    return result;
+#else
+    return a != a || a > b ? a : b;
+#endif
 }
 
 /** A float16, given as bits, as a float: exact. */

@@ -114,32 +114,54 @@ static topk_jit_status launch_split(const tkj_launch *second, const tkj_call_sha
     return status != TOPK_JIT_OK ? status : tkj_driver_launch(second, params, stream);
 }
 
-/** Enqueues the kernel of a spec; `params` is the kernel's one parameter. */
-static topk_jit_status launch(topk_jit_context *context, const topk_jit_spec *spec, int ordinal,
-                              const tkj_call_shape *shape, bool pdl, void *params, CUstream stream)
+/** What is enqueued: parameters of a selection, of lines, or either. */
+typedef struct gpu_call {
+    const topk_jit_spec *spec;
+    int ordinal; /* of the device */
+    const tkj_call_shape *shape;
+    bool pdl;
+    tkj_select_params *selection;
+    tkj_fast_topk_params *lines;
+} gpu_call;
+
+/** Enqueues the kernel that serves a call best. */
+static topk_jit_status launch_best(const tkj_prepared *prepared, const gpu_call *call,
+                                   CUstream stream)
 {
-    topk_jit_status status = TOPK_JIT_OK;
-    const tkj_prepared *prepared = tkj_kernel_map_find(&context->kernels, spec, ordinal);
-    if (prepared == NULL)
-        prepared = prepare_for_call(context, spec, ordinal, stream, &status);
-    if (prepared == NULL)
-        return status;
-    size_t v =
-        tkj_variants_choose(spec, prepared->variants, prepared->count, shape, &prepared->facts);
+    const tkj_call_shape *shape = call->shape;
+    const tkj_device_facts *facts = &prepared->facts;
+    size_t v = tkj_variants_choose(call->spec, prepared->variants, prepared->count, shape, facts);
     const tkj_variant *variant = &prepared->variants[v];
-    uint32_t cluster = tkj_variants_cluster(variant, shape, &prepared->facts);
-    uint32_t parts = tkj_variants_parts(variant, shape, &prepared->facts);
-    const tkj_launch shape_of_launch = {
+    uint32_t cluster = tkj_variants_cluster(variant, shape, facts);
+    uint32_t parts = tkj_variants_parts(variant, shape, facts);
+    tkj_line_share share = tkj_variants_lines(variant, shape, facts);
+    const tkj_launch work = {
         .kernel = prepared->kernels[v].kernel,
-        .grid = tkj_variants_grid(shape, cluster),
+        .grid = tkj_variants_grid(shape, cluster, share.lines),
         .threads = variant->threads,
         .shared_bytes = variant->shared_bytes,
         .cluster = cluster,
-        .pdl = pdl && prepared->facts.compute_major >= 9,
+        .pdl = call->pdl && facts->compute_major >= 9,
     };
-    if (parts > 1) /* a selection, then */
-        return launch_split(&shape_of_launch, shape, parts, params, stream);
-    return tkj_driver_launch(&shape_of_launch, params, stream);
+    if (parts > 1)
+        return launch_split(&work, shape, parts, call->selection, stream);
+    if (!variant->lines)
+        return tkj_driver_launch(&work, call->selection, stream);
+    call->lines->lines = share.lines;
+    call->lines->lanes = share.lanes;
+    return tkj_driver_launch(&work, call->lines, stream);
+}
+
+static topk_jit_status launch(topk_jit_context *context, const gpu_call *call, CUstream stream)
+{
+    topk_jit_status status = TOPK_JIT_OK;
+    const tkj_prepared *prepared =
+        tkj_kernel_map_find(&context->kernels, call->spec, call->ordinal);
+    if (call->shape->rows == 0)
+        return TOPK_JIT_OK;
+    if (prepared == NULL)
+        prepared = prepare_for_call(context, call->spec, call->ordinal, stream, &status);
+    return prepared == NULL ? status : launch_best(prepared, call, stream);
 }
 
 static topk_jit_status check_host_stream(CUstream stream)
@@ -167,11 +189,16 @@ topk_jit_status topk_jit_select(topk_jit_context *context, const topk_jit_select
         status = read_problem(args, &problem);
     if (status != TOPK_JIT_OK)
         return status;
-    if (!tkj_device_is_host(problem.device))
-        return problem.shape.rows == 0
-                   ? TOPK_JIT_OK
-                   : launch(context, &problem.spec, problem.device.device_id, &problem.shape,
-                            problem.pdl, &problem.params, stream);
+    if (!tkj_device_is_host(problem.device)) {
+        const gpu_call call = {
+            .spec = &problem.spec,
+            .ordinal = problem.device.device_id,
+            .shape = &problem.shape,
+            .pdl = problem.pdl,
+            .selection = &problem.params,
+        };
+        return launch(context, &call, stream);
+    }
     status = check_host_stream(stream);
     if (status == TOPK_JIT_OK)
         status = tkj_host_select(&context->config.allocator, &problem.spec, &problem.params);
@@ -188,10 +215,16 @@ topk_jit_status topk_jit_fast_topk(topk_jit_context *context, const DLTensor *va
         status = tkj_problem_fast_topk(values, topk, dim, out_values, out_indices, &problem);
     if (status != TOPK_JIT_OK)
         return status;
-    if (!tkj_device_is_host(problem.device))
-        return problem.shape.rows == 0 ? TOPK_JIT_OK
-                                       : launch(context, &problem.spec, problem.device.device_id,
-                                                &problem.shape, false, &problem.params, stream);
+    if (!tkj_device_is_host(problem.device)) {
+        const gpu_call call = {
+            .spec = &problem.spec,
+            .ordinal = problem.device.device_id,
+            .shape = &problem.shape,
+            .selection = &problem.selection,
+            .lines = &problem.params,
+        };
+        return launch(context, &call, stream);
+    }
     status = check_host_stream(stream);
     if (status == TOPK_JIT_OK)
         status = tkj_host_fast_topk(&context->config.allocator, &problem.spec, &problem.params);

@@ -28,6 +28,7 @@ typedef struct tkj_fast_topk_problem {
     DLDevice device;
     tkj_call_shape shape;
     tkj_fast_topk_params params;
+    tkj_select_params selection; /* the same of rows, unless shape.lines_only */
 } tkj_fast_topk_problem;
 
 /**

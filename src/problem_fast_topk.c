@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ordered_key.h"
 #include "problem.h"
 #include "spec.h"
 #include "tensor.h"
@@ -135,6 +136,47 @@ static int64_t stride_along(const DLTensor *tensor, int dim)
     return tensor->ndim > 0 ? tkj_tensor_stride(tensor, dim) : 0;
 }
 
+/** True if elements of a line are neighbours in every tensor, and lines are equally far apart. */
+static bool are_rows(const tkj_fast_topk_params *p)
+{
+    return p->in_stride == 1 && p->values_stride == 1 && p->indices_stride == 1 &&
+           p->outer_dims <= 1;
+}
+
+/** The call as a selection of whole rows. */
+static tkj_select_params selection_of(const tkj_fast_topk_params *p)
+{
+    const tkj_outer_dim one = {0};
+    const tkj_outer_dim *outer = p->outer_dims > 0 ? &p->outer[0] : &one;
+    return (tkj_select_params){
+        .score = p->in,
+        .score_stride = outer->in_stride,
+        .width = p->size,
+        .rows = p->rows,
+        .out_rows = p->rows,
+        .indices = p->indices,
+        .indices_stride = outer->indices_stride,
+        .values = p->values,
+        .values_stride = outer->values_stride,
+        .next_n = 1,
+        .compress_ratio = 1,
+    };
+}
+
+/** What decides the kernel. */
+static tkj_call_shape shape_of(const tkj_fast_topk_params *p, topk_jit_dtype dtype)
+{
+    const int64_t between = p->outer_dims > 0 ? p->outer[p->outer_dims - 1].in_stride : 0;
+    const uintptr_t pitch = (uintptr_t)between * tkj_dtype_size(dtype);
+    return (tkj_call_shape){
+        .rows = p->rows,
+        .width = p->size,
+        .aligned = (uintptr_t)p->in % 16 == 0 && pitch % 16 == 0,
+        .lines_only = !are_rows(p),
+        .across = p->outer_dims > 0 && llabs(between) < llabs(p->in_stride),
+    };
+}
+
 topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int64_t dim,
                                       const DLTensor *out_values, const DLTensor *out_indices,
                                       tkj_fast_topk_problem *out)
@@ -178,6 +220,7 @@ topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int6
     p->values_stride = stride_along(out_values, searched);
     p->indices_stride = stride_along(out_indices, searched);
     fill_outer(values, out_values, out_indices, searched, p);
-    out->shape = (tkj_call_shape){p->rows, size, 0, false, 0};
+    out->shape = shape_of(p, in.dtype);
+    out->selection = selection_of(p);
     return TOPK_JIT_OK;
 }

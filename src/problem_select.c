@@ -450,7 +450,12 @@ topk_jit_status tkj_problem_select(const topk_jit_select_args *args, tkj_select_
     out->pdl = args->pdl != 0;
     r.params->simple_stride = simple_stride(r.params);
     r.params->simple_table = simple_table(r.params);
-    out->shape = (tkj_call_shape){r.params->out_rows, r.width, args->max_sms, rows_aligned(&r),
-                                  usable_workspace(&r)};
+    out->shape = (tkj_call_shape){
+        .rows = r.params->out_rows,
+        .width = r.width,
+        .max_sms = args->max_sms,
+        .aligned = rows_aligned(&r),
+        .workspace_size = usable_workspace(&r),
+    };
     return TOPK_JIT_OK;
 }

@@ -143,6 +143,16 @@ topk_jit_spec tkj_spec_canonical(const topk_jit_spec *spec)
     return canonical;
 }
 
+topk_jit_spec tkj_spec_of_rows(const topk_jit_spec *spec)
+{
+    topk_jit_spec selection = *spec;
+    if (spec->operation == TOPK_JIT_OPERATION_FAST_TOPK) {
+        selection.sorted = 1;
+        selection.tie_break = TOPK_JIT_TIE_BREAK_SMALLEST;
+    }
+    return selection;
+}
+
 void tkj_spec_format(const topk_jit_spec *spec, char text[TKJ_SPEC_TEXT_SIZE])
 {
     char page_size[40] = "";

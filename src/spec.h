@@ -17,6 +17,10 @@ topk_jit_spec tkj_spec_canonical(const topk_jit_spec *spec);
 
 #define TKJ_SPEC_TEXT_SIZE 256
 
+/** The selection that computes a fast_topk of rows: sorted, the first ones of equal scores. A
+ * selection is its own. */
+topk_jit_spec tkj_spec_of_rows(const topk_jit_spec *spec);
+
 /** Writes "operation=select,layout=paged,topk=2048,dtype=float32,index=int32,page_size=64,sorted".
  */
 void tkj_spec_format(const topk_jit_spec *spec, char text[TKJ_SPEC_TEXT_SIZE]);

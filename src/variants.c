@@ -3,6 +3,7 @@
 
 #include "ordered_key.h"
 #include "params.h"
+#include "spec.h"
 
 /* Every thread owns bins of an 11-bit digit: a divisor of 2048. 512 threads a block leave room for
    several blocks an SM at any register count. */
@@ -27,11 +28,6 @@ static uint32_t index_bytes(const topk_jit_spec *spec)
     return spec->index_dtype == TOPK_JIT_INT64 ? 8 : 4;
 }
 
-static bool is_sorted(const topk_jit_spec *spec)
-{
-    return spec->sorted || spec->operation == TOPK_JIT_OPERATION_FAST_TOPK;
-}
-
 /** Counts of a block's warps, as wide as an index (tkj_scan_shared). */
 static uint32_t scan_bytes(const topk_jit_spec *spec, uint32_t threads)
 {
@@ -53,7 +49,7 @@ static uint32_t sort_capacity(const topk_jit_spec *spec)
 {
     bool fits = spec->topk <= SORT_SHARED_BYTES_MAX &&
                 sort_bytes_of(spec, (uint64_t)spec->topk, 1024) <= SORT_SHARED_BYTES_MAX;
-    return is_sorted(spec) && fits ? (uint32_t)spec->topk : 0;
+    return spec->sorted && fits ? (uint32_t)spec->topk : 0;
 }
 
 static uint32_t sort_bytes(const topk_jit_spec *spec, uint32_t threads)
@@ -70,10 +66,9 @@ static uint32_t histogram_bytes(const topk_jit_spec *spec, uint32_t threads)
 
 static tkj_variant general_variant(const topk_jit_spec *spec)
 {
-    bool select = spec->operation == TOPK_JIT_OPERATION_SELECT;
     return (tkj_variant){
         .name = "general",
-        .template_name = select ? "select_general.cu" : "fast_topk_general.cu",
+        .template_name = "select_general.cu",
         .threads = GENERAL_THREADS,
         .items = GENERAL_ITEMS,
         .blocks_per_sm = 1,
@@ -237,27 +232,114 @@ static tkj_variant cluster_variant(const topk_jit_spec *spec, const cluster_shap
     return variant;
 }
 
-size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
-                              tkj_variant out[TKJ_VARIANTS_MAX])
+/** True if threads of a shape have registers enough for a spec, a sort included. */
+static bool has_registers(const topk_jit_spec *spec, const registers_shape *shape)
 {
-    size_t count = 0;
-    out[count++] = general_variant(spec);
-    if (spec->operation != TOPK_JIT_OPERATION_SELECT || spec->topk > REGISTERS_TOPK_MAX)
+    const uint32_t sorted_most = 8; /* elements of each thread */
+    bool dense = shape->blocks_per_sm > 1;
+    return (dense || !is_heavy(spec)) && sort_capacity(spec) <= sorted_most * shape->threads;
+}
+
+/** Kernels for rows up to a length, if any, added to a list of so many. @return how many then */
+static size_t add_selections(const topk_jit_spec *spec, int architecture, size_t count,
+                             tkj_variant out[TKJ_VARIANTS_MAX])
+{
+    if (spec->topk > REGISTERS_TOPK_MAX)
         return count;
     if (!spec->sorted)
         out[count++] = whole_variant(spec);
     for (size_t i = 0; i < sizeof registers_shapes / sizeof registers_shapes[0]; i++)
-        if (registers_shapes[i].blocks_per_sm > 1 || !is_heavy(spec))
+        if (has_registers(spec, &registers_shapes[i]))
             out[count++] = registers_variant(spec, &registers_shapes[i]);
     if (spec->topk <= STREAM_TOPK_MAX && architecture >= 80) { /* 7.5 has 64 KiB a block */
         out[count++] = stream_variant(spec);
         for (size_t i = 0; i < sizeof cluster_shapes / sizeof cluster_shapes[0]; i++)
             if (architecture >= 90 && has_long_rows(spec, &cluster_shapes[i]))
                 out[count++] = cluster_variant(spec, &cluster_shapes[i]);
-        if (architecture < 90) /* without clusters */
-            out[count++] = split_variant(spec);
+        if (architecture < 90 && spec->operation == TOPK_JIT_OPERATION_SELECT)
+            out[count++] = split_variant(spec); /* without clusters, but with a workspace */
     }
     return count;
+}
+
+/* ---- fast_topk ---- */
+
+/* The most slots of a line that its warp compares with one another. */
+#define SHORT_TOPK_MAX 256
+
+/** fast_topk_general.cu: short lines are copied to shared memory. */
+static tkj_variant general_lines_variant(const topk_jit_spec *selection)
+{
+    tkj_variant variant = general_variant(selection);
+    const uint32_t line = histogram_bytes(selection, GENERAL_THREADS) + 32768u + 16u;
+    variant.template_name = "fast_topk_general.cu";
+    variant.shared_bytes = LARGER(variant.shared_bytes, line);
+    variant.lines = true;
+    return variant;
+}
+
+/** fast_topk_max.cu: items are the elements that a thread loads at once. */
+static tkj_variant max_variant(const topk_jit_spec *spec)
+{
+    const uint32_t threads = 512;
+    return (tkj_variant){
+        .name = "max",
+        .template_name = "fast_topk_max.cu",
+        .threads = threads,
+        .items = key_bytes(spec->dtype) == 8 ? 4 : 16,
+        .blocks_per_sm = 2,
+        .shared_bytes = threads * 16, /* a key and an index each */
+        .capacity = INT64_MAX,
+        .whole = true,
+        .lines = true,
+    };
+}
+
+/** fast_topk_short.cu: items are the keys of shared memory for each thread. */
+static tkj_variant short_variant(const topk_jit_spec *spec)
+{
+    const uint32_t threads = 256;
+    const uint32_t key = key_bytes(spec->dtype);
+    const uint32_t items = 128 / key;
+    const uint32_t topk = (uint32_t)spec->topk;
+    const uint32_t keys = threads * items + 32 + threads / 32 * topk;
+    return (tkj_variant){
+        .name = "short",
+        .template_name = "fast_topk_short.cu",
+        .threads = threads,
+        .items = items,
+        .blocks_per_sm = 4,
+        .shared_bytes = keys * key + (threads / 32 + 32) * topk * 2 + 16,
+        .capacity = 32 * (int64_t)items,
+        .whole = true,
+        .lines = true,
+    };
+}
+
+/** Kernels of fast_topk: for lines, and for those that are rows of a selection. */
+static size_t enumerate_fast_topk(const topk_jit_spec *spec, int architecture,
+                                  tkj_variant out[TKJ_VARIANTS_MAX])
+{
+    const topk_jit_spec selection = tkj_spec_of_rows(spec);
+    size_t count = 0;
+    out[count++] = general_lines_variant(&selection);
+    if (spec->topk == 1) {
+        out[count++] = max_variant(spec);
+        return count;
+    }
+    if (spec->topk <= SHORT_TOPK_MAX)
+        out[count++] = short_variant(spec);
+    bool selects = spec->dtype <= TOPK_JIT_BFLOAT16;
+    return selects ? add_selections(&selection, architecture, count, out) : count;
+}
+
+size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
+                              tkj_variant out[TKJ_VARIANTS_MAX])
+{
+    if (spec->operation == TOPK_JIT_OPERATION_FAST_TOPK)
+        return enumerate_fast_topk(spec, architecture, out);
+    out[0] = general_variant(spec);
+    return add_selections(spec, architecture, 1, out);
 }
 
 /** Elements of a row from the 16-byte boundary before it. */
@@ -271,6 +353,8 @@ static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
 static bool takes(const tkj_variant *variant, const topk_jit_spec *spec,
                   const tkj_call_shape *shape)
 {
+    if (shape->lines_only && !variant->lines)
+        return false;
     return variant->capacity >= (variant->whole ? shape->width : reach(spec, shape));
 }
 
@@ -356,11 +440,51 @@ size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variant
     return best;
 }
 
-uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster)
+uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster, uint32_t lines)
 {
     /* A cluster takes rows in turn, so a grid of max_sms blocks occupies at most as many SMs. */
     int64_t limit = (shape->max_sms > 0 ? shape->max_sms : INT32_MAX) / (int64_t)cluster;
-    return (uint32_t)(shape->rows < limit ? shape->rows : limit) * cluster;
+    int64_t clusters = shape->rows / lines + (shape->rows % lines != 0);
+    return (uint32_t)(clusters < limit ? clusters : limit) * cluster;
+}
+
+/** Lines of a block for k = 1: as many as keep all SMs busy, but no more warps for each than load
+ * a batch. */
+static tkj_line_share share_of_max(const tkj_variant *variant, const tkj_call_shape *shape,
+                                   int64_t sms)
+{
+    const uint32_t warps = variant->threads / 32;
+    tkj_line_share share = {.lanes = 1};
+    if (shape->across) /* at least one sector of memory, if that keeps more SMs busy */
+        share.lanes = shape->rows >= 32 * sms ? 32 : 8;
+    share.lines = share.lanes * warps;
+    const int64_t batch = 32 / share.lanes * variant->items; /* of a warp, of each line */
+    for (uint32_t own = 1; own < warps && shape->width > own * batch &&
+                           shape->rows / share.lines < variant->blocks_per_sm * sms;
+         own *= 2)
+        share.lines /= 2;
+    return share;
+}
+
+/** Lines of a block for short ones: as many as fit, if that keeps all SMs busy. */
+static tkj_line_share share_of_short(const tkj_variant *variant, const tkj_call_shape *shape,
+                                     int64_t sms)
+{
+    const int64_t room = (int64_t)variant->threads * variant->items + 32;
+    tkj_line_share share = {.lanes = 1, .lines = 32};
+    while (share.lines > 8 &&
+           (share.lines * (shape->width | 1) > room || shape->rows < share.lines * sms))
+        share.lines /= 2;
+    return share;
+}
+
+tkj_line_share tkj_variants_lines(const tkj_variant *variant, const tkj_call_shape *shape,
+                                  const tkj_device_facts *facts)
+{
+    if (!variant->lines || variant->capacity == 0)
+        return (tkj_line_share){1, 1};
+    return (variant->capacity == INT64_MAX ? share_of_max : share_of_short)(variant, shape,
+                                                                            sms_of(shape, facts));
 }
 
 uint32_t tkj_variants_parts_grid(const tkj_call_shape *shape, uint32_t parts)

@@ -30,6 +30,7 @@ typedef struct tkj_variant {
     bool clusters;             /* launched as clusters of blocks */
     bool split;                /* launched twice, with a workspace in between */
     bool whole;                /* takes rows of at most `capacity` columns, wherever they begin */
+    bool lines;                /* of fast_topk alone: lines of any strides, tkj_fast_topk_params */
     int64_t capacity;          /* longest row, in elements from a 16-byte boundary; 0 = any */
 } tkj_variant;
 
@@ -44,6 +45,8 @@ typedef struct tkj_call_shape {
     int32_t max_sms;
     bool aligned;          /* every row starts at a multiple of 16 bytes */
     size_t workspace_size; /* bytes that the caller gives; 0 = none */
+    bool lines_only;       /* fast_topk: the lines are not rows of a selection */
+    bool across;           /* fast_topk: nearer to one another than the elements of each */
 } tkj_call_shape;
 
 /** Index into a spec's enumerated list of the variant that serves a call best. */
@@ -58,8 +61,18 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
 uint32_t tkj_variants_parts(const tkj_variant *variant, const tkj_call_shape *shape,
                             const tkj_device_facts *facts);
 
-/** Blocks to launch for a call: whole clusters of this size. */
-uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster);
+/** How a block shares out lines. */
+typedef struct tkj_line_share {
+    uint32_t lines; /* that a block takes at once */
+    uint32_t lanes; /* of them, those that the lanes of a warp share out */
+} tkj_line_share;
+
+/** How the blocks of a call share out its lines; one row each where the variant selects. */
+tkj_line_share tkj_variants_lines(const tkj_variant *variant, const tkj_call_shape *shape,
+                                  const tkj_device_facts *facts);
+
+/** Blocks to launch for a call: whole clusters of this size, for so many rows or lines each. */
+uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster, uint32_t lines);
 
 /** Blocks of the first of two launches: as many for each row, or fewer that take them in turn. */
 uint32_t tkj_variants_parts_grid(const tkj_call_shape *shape, uint32_t parts);

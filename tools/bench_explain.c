@@ -54,7 +54,8 @@ bool bench_explain(const bench_case *what, const tkj_device_facts *facts, bench_
     out->cluster = tkj_variants_cluster(&out->variant, &shape, facts);
     const uint32_t parts = tkj_variants_parts(&out->variant, &shape, facts);
     out->first_grid = parts > 1 ? tkj_variants_parts_grid(&shape, parts) : 0;
-    out->grid = tkj_variants_grid(&shape, out->cluster);
+    out->grid = tkj_variants_grid(&shape, out->cluster,
+                                  tkj_variants_lines(&out->variant, &shape, facts).lines);
     return true;
 }
 

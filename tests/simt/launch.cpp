@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One launch: starts clusters, runs their threads, retires them. */
 #include <cstdio>
+#include <utility>
 
 #include "machine.h"
 
@@ -157,6 +158,8 @@ static void draw(machine *m)
 
 using namespace simt;
 
+static uint32_t slow_paths;
+
 bool tkj_simt_run(const tkj_simt_launch *launch, char message[TKJ_SIMT_MESSAGE_SIZE])
 {
     tkj_simt_launch checked = *launch;
@@ -194,7 +197,17 @@ bool tkj_simt_finds_races(void)
     return race_build;
 }
 
+uint32_t tkj_simt_slow_paths(void)
+{
+    return std::exchange(slow_paths, 0);
+}
+
 /* ---- what kernels ask ---- */
+
+void tkj_simt_note_slow_path(void)
+{
+    slow_paths += running->current->index == 0;
+}
 
 uint32_t tkj_simt_thread(void)
 {

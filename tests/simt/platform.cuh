@@ -161,6 +161,16 @@ TKJ_SIMT_PASS tkj_i32 tkj_load_if(bool condition, const tkj_i32 *address, tkj_i3
     return condition ? *address : otherwise;
 }
 
+TKJ_SIMT_PASS float tkj_larger_or_nan(float a, float b)
+{
+    return a != a || a > b ? a : b;
+}
+
+TKJ_SIMT_PASS void tkj_note_slow_path()
+{
+    tkj_simt_note_slow_path();
+}
+
 TKJ_SIMT_PASS void tkj_prefetch_parameter(const void *)
 {
 }

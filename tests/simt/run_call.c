@@ -81,16 +81,28 @@ int64_t tkj_simt_capacity(const tkj_simt_listed *listed)
     return variant_of(listed).capacity;
 }
 
+bool tkj_simt_takes_lines(const tkj_simt_listed *listed)
+{
+    return variant_of(listed).lines;
+}
+
 /** Between this kernel and one that takes anything, would the library choose this one? It may run
  * with any number of blocks a row, and gets the workspace that it needs. */
 static bool serves(const tkj_variant *variant, const topk_jit_spec *spec,
                    const tkj_call_shape *shape)
 {
     static const tkj_device_facts facts = {.compute_major = 9, .sm_count = 132};
-    tkj_variant either[] = {{.capacity = 0}, *variant};
+    tkj_variant either[] = {{.capacity = 0, .lines = true}, *variant};
     either[1].clusters = false;
     either[1].split = false;
     return variant->capacity == 0 || tkj_variants_choose(spec, either, 2, shape, &facts) == 1;
+}
+
+bool tkj_simt_serves_shape(const tkj_simt_listed *listed, const tkj_call_shape *shape)
+{
+    const tkj_variant variant = variant_of(listed);
+    const topk_jit_spec spec = tkj_simt_spec(listed);
+    return shape->rows > 0 && serves(&variant, &spec, shape);
 }
 
 bool tkj_simt_serves(const tkj_simt_listed *listed, tkj_call *call)
@@ -177,27 +189,52 @@ static bool run_split(const tkj_simt_launch *whole, const tkj_call_shape *shape,
     return right;
 }
 
-bool tkj_simt_run_shape(const tkj_simt_listed *listed, const topk_jit_spec *spec,
-                        const tkj_call_shape *shape, const void *params,
+/** The launch that the library would make of a listed kernel. */
+static tkj_simt_launch launch_of(const tkj_simt_listed *listed, const tkj_variant *variant,
+                                 const tkj_call_shape *shape, tkj_line_share share, uint64_t seed)
+{
+    const uint32_t cluster = cluster_of(variant, shape, seed);
+    assert_int_equal(variant->threads, listed->kernel->threads);
+    assert_int_equal(variant->shared_bytes, listed->kernel->shared_bytes);
+    return (tkj_simt_launch){
+        .kernel = listed->kernel,
+        .cluster = cluster,
+        .grid = tkj_variants_grid(shape, cluster, share.lines),
+        .seed = seed,
+    };
+}
+
+bool tkj_simt_run_selection(const tkj_simt_listed *listed, const topk_jit_spec *spec,
+                            const tkj_call_shape *shape, const tkj_select_params *params,
+                            const tkj_simt_region *regions, size_t region_count, uint64_t seed,
+                            char *message)
+{
+    const tkj_variant variant = variant_of(listed);
+    tkj_simt_launch work = launch_of(listed, &variant, shape, (tkj_line_share){1, 1}, seed);
+    work.params = params;
+    work.regions = regions;
+    work.region_count = region_count;
+    if (shape->rows == 0 || variant.lines || !serves(&variant, spec, shape))
+        return true;
+    return variant.split ? run_split(&work, shape, message) : tkj_simt_run(&work, message);
+}
+
+bool tkj_simt_run_lines(const tkj_simt_listed *listed, const topk_jit_spec *spec,
+                        const tkj_call_shape *shape, const tkj_fast_topk_params *params,
                         const tkj_simt_region *regions, size_t region_count, uint64_t seed,
                         char *message)
 {
     const tkj_variant variant = variant_of(listed);
-    const uint32_t cluster = cluster_of(&variant, shape, seed);
-    const tkj_simt_launch work = {
-        .kernel = listed->kernel,
-        .cluster = cluster,
-        .grid = tkj_variants_grid(shape, cluster),
-        .params = params,
-        .regions = regions,
-        .region_count = region_count,
-        .seed = seed,
-    };
-    assert_int_equal(variant.threads, listed->kernel->threads);
-    assert_int_equal(variant.shared_bytes, listed->kernel->shared_bytes);
-    if (shape->rows == 0 || !serves(&variant, spec, shape))
-        return true;
-    return variant.split ? run_split(&work, shape, message) : tkj_simt_run(&work, message);
+    const tkj_device_facts facts = {.compute_major = 9, .sm_count = (int)(seed % 5)};
+    const tkj_line_share share = tkj_variants_lines(&variant, shape, &facts);
+    tkj_simt_launch work = launch_of(listed, &variant, shape, share, seed);
+    tkj_fast_topk_params shared_out = *params;
+    shared_out.lines = share.lines;
+    shared_out.lanes = share.lanes;
+    work.params = &shared_out;
+    work.regions = regions;
+    work.region_count = region_count;
+    return shape->rows == 0 || !serves(&variant, spec, shape) || tkj_simt_run(&work, message);
 }
 
 /** Every output byte of the host engine's result, where the spec says what it must be. */
@@ -226,8 +263,8 @@ static bool run(const tkj_simt_listed *listed, tkj_call *call, uint64_t seed, ch
         snprintf(message, TKJ_SIMT_MESSAGE_SIZE, "refused: %.200s", topk_jit_last_error()->message);
         return false;
     }
-    return tkj_simt_run_shape(listed, &problem.spec, &problem.shape, &problem.params, regions,
-                              count, seed, message);
+    return tkj_simt_run_selection(listed, &problem.spec, &problem.shape, &problem.params, regions,
+                                  count, seed, message);
 }
 
 /** In the plain layout the indices are the positions. */

@@ -5,16 +5,29 @@
 
 #include "call.h"
 #include "kernels.h"
+#include "params.h"
 #include "variants.h"
 
 /** The spec of a listed kernel. */
 topk_jit_spec tkj_simt_spec(const tkj_simt_listed *listed);
 
-/** Launches a listed kernel on what the library would make of a call: grid and parameters. */
-bool tkj_simt_run_shape(const tkj_simt_listed *listed, const topk_jit_spec *spec,
-                        const tkj_call_shape *shape, const void *params,
+/** Launches a listed kernel on what the library would make of a selection: grid and parameters. */
+bool tkj_simt_run_selection(const tkj_simt_listed *listed, const topk_jit_spec *spec,
+                            const tkj_call_shape *shape, const tkj_select_params *params,
+                            const tkj_simt_region *regions, size_t region_count, uint64_t seed,
+                            char *message);
+
+/** Likewise, of the lines of a fast_topk. */
+bool tkj_simt_run_lines(const tkj_simt_listed *listed, const topk_jit_spec *spec,
+                        const tkj_call_shape *shape, const tkj_fast_topk_params *params,
                         const tkj_simt_region *regions, size_t region_count, uint64_t seed,
                         char *message);
+
+/** Does the kernel serve a call of this shape? */
+bool tkj_simt_serves_shape(const tkj_simt_listed *listed, const tkj_call_shape *shape);
+
+/** Is the kernel one for lines? Otherwise it selects. */
+bool tkj_simt_takes_lines(const tkj_simt_listed *listed);
 
 /** The longest row that the kernel holds; 0 = any. */
 int64_t tkj_simt_capacity(const tkj_simt_listed *listed);

@@ -60,6 +60,9 @@ typedef struct tkj_simt_launch {
 /** @return false at the first fault, with a message; the outputs are then unspecified */
 bool tkj_simt_run(const tkj_simt_launch *launch, char message[TKJ_SIMT_MESSAGE_SIZE]);
 
+/** How often a block noted a slow way since this was last asked. */
+uint32_t tkj_simt_slow_paths(void);
+
 /** True if the kernels are those of the race build. */
 bool tkj_simt_finds_races(void);
 

@@ -52,6 +52,7 @@ __attribute__((const)) uint32_t tkj_simt_cluster_rank(void);
 __attribute__((const)) uint32_t tkj_simt_cluster_size(void);
 __attribute__((const)) void *tkj_simt_shared(void);
 
+void tkj_simt_note_slow_path(void);
 void tkj_simt_block_barrier(tkj_simt_site site);
 void tkj_simt_named_barrier(uint32_t id, uint32_t threads, bool wait, tkj_simt_site site);
 uint64_t tkj_simt_warp(tkj_simt_warp_op op, uint64_t value, uint32_t operand, tkj_simt_site site);

@@ -9,6 +9,7 @@
 #include "judge.h"
 #include "memory.h"
 #include "ordered_key.h"
+#include "problem.h"
 #include "run_call.h"
 #include "scores.h"
 #include "testing.h"
@@ -48,7 +49,7 @@ static char *base_of(const tensor *t)
 /** One fast_topk. */
 typedef struct fast_case {
     topk_jit_spec spec;
-    tkj_fast_topk_params params;
+    tkj_fast_topk_problem problem;
     tensor in, values, indices;
 } fast_case;
 
@@ -70,35 +71,48 @@ static void fill(fast_case *c, uint64_t seed)
     }
 }
 
-static void open_case(fast_case *c, const topk_jit_spec *spec, const int64_t *shape, int searched,
-                      uint64_t seed)
+/** The tensor for the library. */
+static DLTensor describe(tensor *t, int64_t *shape, topk_jit_dtype dtype)
+{
+    return (DLTensor){
+        .data = base_of(t),
+        .device = {kDLCPU, 0},
+        .ndim = DIMS,
+        .dtype = tkj_dlpack_dtype(dtype),
+        .shape = shape,
+        .strides = t->strides,
+    };
+}
+
+/** How the tensors of a case lie. */
+typedef enum placing {
+    ANY_WAY, /* as the seed says */
+    AS_ROWS, /* lines of the last dimension one after the other */
+} placing;
+
+static void open_case(fast_case *c, const topk_jit_spec *spec, int64_t *shape, int searched,
+                      placing how, uint64_t seed)
 {
     static const int orders[3][DIMS] = {{2, 1, 0}, {0, 1, 2}, {1, 0, 2}};
     int64_t out_shape[DIMS] = {shape[0], shape[1], shape[2]};
     size_t size = tkj_dtype_size(spec->dtype);
+    uint64_t way = how == AS_ROWS ? 0 : seed;
+    uint64_t other = how == AS_ROWS ? 0 : 1;
     out_shape[searched] = spec->topk;
     *c = (fast_case){.spec = *spec};
-    lay_out(&c->in, shape, orders[seed % 3], (int64_t)(seed % 2), seed >> 1 & 7, size);
-    lay_out(&c->values, out_shape, orders[(seed + 1) % 3], (int64_t)(seed % 3), seed >> 2 & 7,
+    lay_out(&c->in, shape, orders[way % 3], (int64_t)(way % 2), way >> 1 & 7, size);
+    lay_out(&c->values, out_shape, orders[(way + other) % 3], (int64_t)(way % 3), way >> 2 & 7,
             size);
-    lay_out(&c->indices, out_shape, orders[(seed + 2) % 3], (int64_t)(seed / 2 % 2), seed >> 3 & 7,
-            8);
-    c->params = (tkj_fast_topk_params){.in = base_of(&c->in),
-                                       .values = base_of(&c->values),
-                                       .indices = (int64_t *)(void *)base_of(&c->indices),
-                                       .rows = 1,
-                                       .size = shape[searched],
-                                       .in_stride = c->in.strides[searched],
-                                       .values_stride = c->values.strides[searched],
-                                       .indices_stride = c->indices.strides[searched]};
-    for (int d = 0; d < DIMS; d++) {
-        if (d == searched)
-            continue;
-        c->params.rows *= shape[d];
-        c->params.outer[c->params.outer_dims++] = (tkj_outer_dim){
-            shape[d], c->in.strides[d], c->values.strides[d], c->indices.strides[d]};
-    }
+    lay_out(&c->indices, out_shape, orders[(way + 2 * other) % 3], (int64_t)(way / 2 % 2),
+            way >> 3 & 7, 8);
     fill(c, seed);
+    const DLTensor in = describe(&c->in, shape, spec->dtype);
+    const DLTensor values = describe(&c->values, out_shape, spec->dtype);
+    const DLTensor indices = describe(&c->indices, out_shape, TOPK_JIT_INT64);
+    assert_int_equal(
+        tkj_problem_fast_topk(&in, spec->topk, searched, &values, &indices, &c->problem),
+        TOPK_JIT_OK);
+    c->problem.shape.max_sms = (int32_t)(seed / 3 % 3);
 }
 
 static void close_case(fast_case *c)
@@ -129,10 +143,13 @@ static bool launch(const tkj_simt_listed *listed, fast_case *c, uint64_t seed, c
     const tkj_simt_region regions[] = {region_of("values", &c->in.memory, false),
                                        region_of("out_values", &c->values.memory, true),
                                        region_of("out_indices", &c->indices.memory, true)};
-    const tkj_call_shape shape = {
-        .rows = c->params.rows, .width = c->params.size, .max_sms = (int32_t)(seed / 3 % 3)};
-    return tkj_simt_run_shape(listed, &c->spec, &shape, &c->params, regions, 3, seed, message) &&
-           tkj_judge_fast_topk(&c->spec, &c->params, message) &&
+    const tkj_fast_topk_problem *problem = &c->problem;
+    bool right = tkj_simt_takes_lines(listed)
+                     ? tkj_simt_run_lines(listed, &c->spec, &problem->shape, &problem->params,
+                                          regions, 3, seed, message)
+                     : tkj_simt_run_selection(listed, &c->spec, &problem->shape,
+                                              &problem->selection, regions, 3, seed, message);
+    return right && tkj_judge_fast_topk(&c->spec, &problem->params, message) &&
            tkj_guarded_verify(&c->values.memory, message, TKJ_JUDGE_MESSAGE_SIZE) &&
            tkj_guarded_verify(&c->indices.memory, message, TKJ_JUDGE_MESSAGE_SIZE);
 }
@@ -142,45 +159,103 @@ static bool same(const tensor *a, const tensor *b)
     return memcmp(a->memory.block, b->memory.block, a->memory.block_size) == 0;
 }
 
-static void run(const tkj_simt_listed *listed, const int64_t *shape, int searched, uint64_t seed)
+static void run(const tkj_simt_listed *listed, int64_t *shape, int searched, placing how,
+                uint64_t seed)
 {
     const topk_jit_spec spec = tkj_simt_spec(listed);
     char message[TKJ_SIMT_MESSAGE_SIZE] = "";
     fast_case c;
     fast_case host;
-    open_case(&c, &spec, shape, searched, seed);
-    open_case(&host, &spec, shape, searched, seed);
-    bool right = launch(listed, &c, seed, message);
-    assert_int_equal(tkj_host_fast_topk(&tkj_default_allocator, &spec, &host.params), TOPK_JIT_OK);
-    if (right && !(same(&c.values, &host.values) && same(&c.indices, &host.indices)))
-        snprintf(message, sizeof message, "the bytes differ from the host engine's");
+    open_case(&c, &spec, shape, searched, how, seed);
+    open_case(&host, &spec, shape, searched, how, seed);
+    if (tkj_simt_serves_shape(listed, &c.problem.shape)) {
+        bool right = launch(listed, &c, seed, message);
+        assert_int_equal(tkj_host_fast_topk(&tkj_default_allocator, &spec, &host.problem.params),
+                         TOPK_JIT_OK);
+        if (right && !(same(&c.values, &host.values) && same(&c.indices, &host.indices)))
+            snprintf(message, sizeof message, "the bytes differ from the host engine's");
+    }
     if (message[0] != '\0')
-        fail_msg("%s, (%" PRId64 ", %" PRId64 ", %" PRId64 ") along %d, seed %" PRIu64 ": %s",
-                 listed->spec, shape[0], shape[1], shape[2], searched, seed, message);
+        fail_msg("%s, %s, (%" PRId64 ", %" PRId64 ", %" PRId64 ") along %d, seed %" PRIu64 ": %s",
+                 listed->kernel->entry, listed->spec, shape[0], shape[1], shape[2], searched, seed,
+                 message);
     close_case(&c);
     close_case(&host);
+}
+
+/** Calls a function for every kernel of fast_topk. */
+static void for_each(void (*work)(const tkj_simt_listed *, int64_t k, uint64_t seed))
+{
+    for (size_t i = 0; i < tkj_simt_kernel_count; i++) {
+        const topk_jit_spec spec = tkj_simt_spec(&tkj_simt_kernels[i]);
+        if (spec.operation == TOPK_JIT_OPERATION_FAST_TOPK)
+            work(&tkj_simt_kernels[i], spec.topk, 100 * i);
+    }
+}
+
+static void run_sizes(const tkj_simt_listed *listed, int64_t k, uint64_t seed)
+{
+    const int64_t sizes[] = {k, k + 1, k + 40, k + 5000};
+    for (uint64_t n = 0; n<12; n += k> 1000 ? 4 : 1) {
+        int64_t shape[DIMS] = {3, 1, 2};
+        int searched = (int)(n % DIMS);
+        shape[(searched + 1) % DIMS] = k > 1000 ? 1 : 1 + (int64_t)(n % 3);
+        shape[searched] = sizes[n / 3];
+        run(listed, shape, searched, ANY_WAY, n + seed);
+    }
 }
 
 static void every_size_along_every_dimension(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < tkj_simt_kernel_count; i++) {
-        const topk_jit_spec spec = tkj_simt_spec(&tkj_simt_kernels[i]);
-        const int64_t sizes[] = {spec.topk, spec.topk + 1, spec.topk + 40, spec.topk + 5000};
-        if (spec.operation != TOPK_JIT_OPERATION_FAST_TOPK)
-            continue;
-        for (uint64_t n = 0; n<12; n += spec.topk> 1000 ? 4 : 1) {
-            int64_t shape[DIMS] = {3, 1, 2};
-            int searched = (int)(n % DIMS);
-            shape[(searched + 1) % DIMS] = spec.topk > 1000 ? 1 : 1 + (int64_t)(n % 3);
-            shape[searched] = sizes[n / 3];
-            run(&tkj_simt_kernels[i], shape, searched, n + 100 * i);
-        }
+    for_each(run_sizes);
+}
+
+/** Lines that are rows of a selection. */
+static void run_rows(const tkj_simt_listed *listed, int64_t k, uint64_t seed)
+{
+    const int64_t sizes[] = {k, k + 1, k + 300, 9001 + k};
+    for (uint64_t n = 0; n < 8; n++) {
+        int64_t shape[DIMS] = {1, 1 + (int64_t)(n % 3), sizes[n / 2]};
+        run(listed, shape, DIMS - 1, AS_ROWS, n + seed);
     }
+}
+
+static void rows_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_rows);
+}
+
+/** More lines than a block takes, of every number of lines that share it. */
+static void run_many_lines(const tkj_simt_listed *listed, int64_t k, uint64_t seed)
+{
+    const int64_t counts[] = {7, 33, 70, 520};
+    if (!tkj_simt_takes_lines(listed) || tkj_simt_capacity(listed) == 0)
+        return;
+    for (uint64_t n = 0; n < 8; n++) {
+        int64_t shape[DIMS] = {1, counts[n / 2], k + 20};
+        int searched = n % 2 == 0 ? DIMS - 1 : 0;
+        if (searched == 0) {
+            shape[0] = k + 20;
+            shape[2] = 1;
+        }
+        run(listed, shape, searched, AS_ROWS, n + seed);
+    }
+}
+
+static void many_lines_are_judged_right(void **state)
+{
+    (void)state;
+    for_each(run_many_lines);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_size_along_every_dimension)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_along_every_dimension),
+        cmocka_unit_test(rows_are_judged_right),
+        cmocka_unit_test(many_lines_are_judged_right),
+    };
     return cmocka_run_group_tests_name("simt_fast_topk", tests, NULL, NULL);
 }

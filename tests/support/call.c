@@ -32,7 +32,7 @@ void tkj_call_release(tkj_call *call)
         tkj_guarded_destroy(&call->tensors[slot].memory);
 }
 
-static DLDataType dlpack_dtype(topk_jit_dtype dtype)
+DLDataType tkj_dlpack_dtype(topk_jit_dtype dtype)
 {
     static const DLDataType types[] = {{kDLFloat, 32, 1}, {kDLFloat, 16, 1}, {kDLBfloat, 16, 1},
                                        {kDLFloat, 64, 1}, {kDLInt, 32, 1},   {kDLInt, 64, 1}};
@@ -55,7 +55,7 @@ void *tkj_call_add(tkj_call *call, tkj_call_slot slot, topk_jit_dtype dtype, int
         .data = tkj_guarded_data(&added->memory),
         .device = {kDLCPU, 0},
         .ndim = rank,
-        .dtype = dlpack_dtype(dtype),
+        .dtype = tkj_dlpack_dtype(dtype),
         .shape = added->shape,
         .strides = added->strides,
     };

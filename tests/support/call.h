@@ -45,6 +45,9 @@ typedef struct tkj_call {
     uint32_t check_counts[8];
 } tkj_call;
 
+/** As a tensor of DLPack names it. */
+DLDataType tkj_dlpack_dtype(topk_jit_dtype dtype);
+
 /** An empty call of a spec: layout, k, page size and options are set, no tensor is. */
 void tkj_call_init(tkj_call *call, const topk_jit_spec *spec);
 

@@ -41,7 +41,7 @@ static void assert_launched(const plan_case *it, const topk_jit_select_args *arg
     uint32_t cluster = tkj_variants_cluster(variant, &problem.shape, &prepared->facts);
     assert_int_equal(launch->ordinal, ordinal);
     assert_ptr_equal(launch->stream, streams[ordinal]);
-    assert_int_equal(launch->grid[0], tkj_variants_grid(&problem.shape, cluster));
+    assert_int_equal(launch->grid[0], tkj_variants_grid(&problem.shape, cluster, 1));
     assert_int_equal(launch->attribute_count, (cluster > 1 ? 1 : 0) + (launch->pdl ? 1 : 0));
     assert_int_equal(launch->grid[1], 1);
     assert_int_equal(launch->grid[2], 1);
@@ -188,7 +188,11 @@ static void fast_topk_launches_with_its_own_parameters(void **state)
     const tkj_variant *variant = variant_of(plan_case_find(it, &problem.spec, SM90), &launch);
     assert_int_equal(launch.block[0], variant->threads);
     assert_int_equal(launch.shared_bytes, variant->shared_bytes);
-    assert_int_equal(launch.grid[0], tkj_variants_grid(&problem.shape, 1));
+    const tkj_line_share share = tkj_variants_lines(
+        variant, &problem.shape, &plan_case_find(it, &problem.spec, SM90)->facts);
+    assert_int_equal(launch.grid[0], tkj_variants_grid(&problem.shape, 1, share.lines));
+    problem.params.lines = share.lines;
+    problem.params.lanes = share.lanes;
     const size_t used = offsetof(tkj_fast_topk_params, outer) +
                         (size_t)problem.params.outer_dims * sizeof problem.params.outer[0];
     assert_memory_equal(launch.params, &problem.params, used);
@@ -197,6 +201,37 @@ static void fast_topk_launches_with_its_own_parameters(void **state)
     assert_int_equal(topk_jit_fast_topk(it->context, &in, 4, -1, &values, &indices, streams[SM90]),
                      TOPK_JIT_OK);
     assert_int_equal(cuda->launches(), 1);
+}
+
+static void fast_topk_of_rows_launches_a_selection(void **state)
+{
+    plan_case *it = *state;
+    int64_t shape[3] = {2, 5, 3000}, out_shape[3] = {2, 5, 4};
+    const DLDevice device = {kDLCUDA, SM90};
+    DLTensor in = {(void *)(1ULL << 40), device, 3, {kDLFloat, 32, 1}, shape, NULL, 0};
+    DLTensor values = {(void *)(1ULL << 41), device, 3, {kDLFloat, 32, 1}, out_shape, NULL, 0};
+    DLTensor indices = {(void *)(1ULL << 42), device, 3, {kDLInt, 64, 1}, out_shape, NULL, 0};
+    const tkj_select_params expected = {
+        .score = in.data,
+        .score_stride = 3000,
+        .width = 3000,
+        .rows = 10,
+        .out_rows = 10,
+        .indices = indices.data,
+        .indices_stride = 4,
+        .values = values.data,
+        .values_stride = 4,
+        .next_n = 1,
+        .compress_ratio = 1,
+    };
+    fake_cuda_launch launch;
+    cuda->set_params_size(sizeof expected);
+    assert_int_equal(topk_jit_fast_topk(it->context, &in, 4, -1, &values, &indices, streams[SM90]),
+                     TOPK_JIT_OK);
+    cuda->last_launch(&launch);
+    assert_string_equal(launch.kernel, "topk_jit_fast_topk_registers_256x32_k4_f32");
+    assert_int_equal(launch.grid[0], 10);
+    assert_memory_equal(launch.params, &expected, sizeof expected);
 }
 
 /* ---- the named operations are doors to the same launch ---- */
@@ -302,6 +337,7 @@ int main(void)
         TEST(managed_memory_goes_to_the_gpu),
         TEST(refused_launch_is_reported_and_the_next_one_works),
         TEST(fast_topk_launches_with_its_own_parameters),
+        TEST(fast_topk_of_rows_launches_a_selection),
         TEST(plain_operation_launches_what_select_would),
         TEST(paged_operation_launches_what_select_would),
         TEST(ragged_operation_launches_what_select_would),

@@ -238,10 +238,11 @@ static void at_most_k_columns_are_written_whole(void **state)
         tkj_variant variants[TKJ_VARIANTS_MAX];
         size_t count = tkj_variants_enumerate(&spec, 90, variants);
         bool is_listed = false;
+        if (spec.operation != TOPK_JIT_OPERATION_SELECT)
+            continue;
         for (size_t v = 0; v < count; v++)
             is_listed = is_listed || variants[v].whole;
-        bool selects = spec.operation == TOPK_JIT_OPERATION_SELECT;
-        assert_int_equal(is_listed, selects && !spec.sorted && spec.topk <= 8192);
+        assert_int_equal(is_listed, !spec.sorted && spec.topk <= 8192);
         for (int64_t width = spec.topk - 1; is_listed && width <= spec.topk + 1; width++) {
             tkj_call_shape shape = {.rows = 1 + width % 3, .width = width, .aligned = i % 2 == 0};
             size_t chosen = tkj_variants_choose(&spec, variants, count, &shape, facts);
@@ -370,6 +371,95 @@ static void a_row_gets_as_many_blocks_as_the_gpu_has_room_for(void **state)
         assert_string_equal(text, cases[i].of_16);
         describe_choice(facts, 40, 32768, text);
         assert_string_equal(text, cases[i].of_40);
+    }
+}
+
+/* ---- fast_topk ---- */
+
+static topk_jit_spec fast_topk_spec(int64_t topk, topk_jit_dtype dtype)
+{
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    spec.operation = TOPK_JIT_OPERATION_FAST_TOPK;
+    spec.index_dtype = TOPK_JIT_INT64;
+    spec.topk = topk;
+    spec.dtype = dtype;
+    return spec;
+}
+
+static void lines_get_the_kernels_that_suit_them(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t topk;
+        topk_jit_dtype dtype;
+        tkj_call_shape shape;
+        const char *choice;
+    } cases[] = {
+        {1, TOPK_JIT_FLOAT32, {.rows = 4, .width = 32000}, "max/1"},
+        {1, TOPK_JIT_INT64, {.rows = 4, .width = 1 << 30, .lines_only = true}, "max/1"},
+        {2, TOPK_JIT_FLOAT32, {.rows = 4096, .width = 128}, "short/1"},
+        {256, TOPK_JIT_FLOAT64, {.rows = 4096, .width = 512, .lines_only = true}, "short/1"},
+        {256, TOPK_JIT_FLOAT64, {.rows = 4096, .width = 513, .lines_only = true}, "general/1"},
+        {256, TOPK_JIT_FLOAT16, {.rows = 4096, .width = 1024}, "short/1"},
+        {256, TOPK_JIT_FLOAT16, {.rows = 4096, .width = 1025}, "registers_256x32/1"},
+        {50, TOPK_JIT_FLOAT32, {.rows = 128, .width = 4096, .lines_only = true}, "general/1"},
+        {50, TOPK_JIT_FLOAT32, {.rows = 4, .width = 32000}, "cluster_2/8"},
+        {50, TOPK_JIT_FLOAT32, {.rows = 256, .width = 129280}, "stream/1"},
+        {50, TOPK_JIT_INT32, {.rows = 256, .width = 129280}, "general/1"},
+        {257, TOPK_JIT_FLOAT32, {.rows = 256, .width = 300}, "registers_256x32/1"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const topk_jit_spec spec = fast_topk_spec(cases[i].topk, cases[i].dtype);
+        char text[32];
+        describe_call(&spec, &tkj_known_device("H200")->facts, &cases[i].shape, text);
+        assert_string_equal(text, cases[i].choice);
+    }
+}
+
+static bool is_power_of_two(uint32_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/** What the kernels rely on: every line has its block, and every block's lines fit it. */
+static void assert_shared_out(const tkj_variant *variant, const tkj_call_shape *shape,
+                              tkj_line_share share)
+{
+    const uint32_t warps = variant->threads / 32;
+    const int64_t room = (int64_t)variant->threads * variant->items + 32;
+    assert_true(is_power_of_two(share.lines) && is_power_of_two(share.lanes));
+    assert_true(share.lanes <= share.lines && share.lanes <= 32);
+    if (strcmp(variant->name, "max") == 0)
+        assert_true(share.lines <= warps * share.lanes);
+    if (strcmp(variant->name, "short") == 0)
+        assert_true(share.lines <= 32 && share.lines * (shape->width | 1) <= room);
+    if (shape->rows < 1 << 20 && shape->max_sms == 0) {
+        int64_t blocks = tkj_variants_grid(shape, 1, share.lines);
+        assert_true(blocks * share.lines >= shape->rows);
+        assert_true((blocks - 1) * share.lines < shape->rows);
+    }
+}
+
+static void blocks_share_out_all_lines(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 200000; i++) {
+        static const int64_t topks[] = {1, 2, 256, 257};
+        const topk_jit_spec spec = fast_topk_spec(topks[i % 4], (topk_jit_dtype)(i / 4 % 6));
+        tkj_device_facts facts = facts_of(i);
+        tkj_variant variants[TKJ_VARIANTS_MAX];
+        tkj_call_shape shape = {.rows = any_size(i / 20),
+                                .width = any_size(i),
+                                .max_sms = (int32_t)(i % 3 * (i % 200)),
+                                .lines_only = i / 7 % 2 == 0,
+                                .across = i / 7 % 4 == 0};
+        int known = tkj_target_known_below(facts.compute_major, facts.compute_minor);
+        size_t count = tkj_variants_enumerate(&spec, known, variants);
+        size_t chosen = tkj_variants_choose(&spec, variants, count, &shape, &facts);
+        assert_true(holds(&variants[chosen], &spec, &shape));
+        assert_true(variants[chosen].lines || !shape.lines_only);
+        assert_shared_out(&variants[chosen], &shape,
+                          tkj_variants_lines(&variants[chosen], &shape, &facts));
     }
 }
 
@@ -508,7 +598,8 @@ static void workspace_is_for_every_gpu_that_would_split(void **state)
 
 static uint32_t grid_of(int64_t rows, int32_t max_sms)
 {
-    return tkj_variants_grid(&(tkj_call_shape){.rows = rows, .width = 100, .max_sms = max_sms}, 1);
+    return tkj_variants_grid(&(tkj_call_shape){.rows = rows, .width = 100, .max_sms = max_sms}, 1,
+                             1);
 }
 
 static void grid_is_within_the_rows_the_bound_and_the_hardware(void **state)
@@ -556,9 +647,9 @@ static void cluster_is_a_power_of_two_that_fits_the_sms_and_the_row(void **state
             assert_true(size == 1 || rows * size <= h200.sm_count);
             assert_true(size == 1 ||
                         width > (int64_t)size / 2 * 8192); /* each block has something */
-            assert_int_equal(tkj_variants_grid(&shape, size), rows * size);
+            assert_int_equal(tkj_variants_grid(&shape, size, 1), rows * size);
             uint32_t small = tkj_variants_cluster(&stream, &bounded, &h200);
-            assert_true(small <= 4 && tkj_variants_grid(&bounded, small) <= 5);
+            assert_true(small <= 4 && tkj_variants_grid(&bounded, small, 1) <= 5);
             assert_int_equal(tkj_variants_cluster(&stream, &shape, &a100), 1);
             assert_int_equal(tkj_variants_cluster(&general, &shape, &h200), 1);
         }
@@ -584,6 +675,8 @@ int main(void)
         cmocka_unit_test(a_row_gets_as_many_blocks_as_the_gpu_has_room_for),
         cmocka_unit_test(smaller_scores_get_smaller_clusters),
         cmocka_unit_test(cluster_is_a_power_of_two_that_fits_the_sms_and_the_row),
+        cmocka_unit_test(lines_get_the_kernels_that_suit_them),
+        cmocka_unit_test(blocks_share_out_all_lines),
         cmocka_unit_test(few_long_rows_are_split_where_there_are_no_clusters),
         cmocka_unit_test(specs_without_large_blocks_split_shorter_rows),
         cmocka_unit_test(gpus_with_clusters_never_split),
