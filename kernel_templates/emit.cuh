@@ -15,28 +15,27 @@
 #define TKJ_MINUS_INFINITY 0xff80u
 #endif
 
-/** The value as an index, or -1 where it does not fit. */
-TKJ_DEVICE tkj_index tkj_fit(const tkj_select_params *p, tkj_i64 value)
-{
-    bool fits = value == (tkj_i64)(tkj_index)value;
-    tkj_check(p, !fits, TKJ_CHECK_VALUE);
-    return fits ? (tkj_index)value : -1;
-}
-
-/** A position of the window as the layout writes it. */
+/** A position of the window as the layout writes it; -1 where that is no index. */
 TKJ_DEVICE tkj_index tkj_transform(const tkj_select_params *p, const tkj_window *window,
                                    tkj_i64 position)
 {
 #if TKJ_LAYOUT == TKJ_PAGED
-    tkj_i64 entry = window->first_page + (position >> TKJ_PAGE_SHIFT);
-    bool inside = entry >= 0 && entry < p->page_table_width;
-    tkj_i64 page = tkj_load_if(inside, window->pages + entry, -1);
+    const tkj_u32 pages = TKJ_INDEX_BITS == 64 ? 1u << 31 : 1u << (31 - TKJ_PAGE_SHIFT);
+    tkj_count entry = (tkj_count)position >> TKJ_PAGE_SHIFT;
+    tkj_count in_page = (tkj_count)position & (((tkj_count)1 << TKJ_PAGE_SHIFT) - 1);
+    bool inside = entry - window->first < window->entries;
+    tkj_i32 page = tkj_load_if(inside, window->pages + entry, -1);
+    bool fits = (tkj_u32)page < pages;
     tkj_check(p, !inside, TKJ_CHECK_PAGE_ENTRY);
     tkj_check(p, inside && page < 0, TKJ_CHECK_UNMAPPED_PAGE);
-    tkj_i64 in_page = position & (((tkj_i64)1 << TKJ_PAGE_SHIFT) - 1);
-    return page < 0 ? -1 : tkj_fit(p, page * ((tkj_i64)1 << TKJ_PAGE_SHIFT) + in_page);
+    tkj_check(p, page >= 0 && !fits, TKJ_CHECK_VALUE);
+    return fits ? (tkj_index)((tkj_count)page << TKJ_PAGE_SHIFT | in_page) : -1;
 #elif TKJ_LAYOUT == TKJ_RAGGED
-    return tkj_fit(p, position + window->offset);
+    tkj_index offset = (tkj_index)window->offset;
+    tkj_index sum = (tkj_index)((tkj_count)position + (tkj_count)offset);
+    bool fits = sum >= offset; /* positions are not negative */
+    tkj_check(p, !fits, TKJ_CHECK_VALUE);
+    return fits ? sum : -1;
 #else
     return (tkj_index)position;
 #endif

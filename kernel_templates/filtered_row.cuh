@@ -90,8 +90,7 @@ TKJ_DEVICE bool select_survivors(const tkj_held_row *held, const tkj_pivot *pivo
                            listing->held.counts[1], (tkj_u32)(held->end - held->begin)};
     if (list.end < TKJ_TOPK || list.end > TKJ_LIST)
         return false;
-    const tkj_value_map map = tkj_value_map_of_pivots(pivot->high, pivot->low);
-    select_listed(&list, &map, TKJ_TOPK, listing);
+    select_listed(&list, pivot, TKJ_TOPK, listing);
     return true;
 }
 
@@ -143,6 +142,9 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
     write_row(p, row, &window, &selection, shared);
 }
 
+/* Does a block take one row only? Without a loop a sort leaves registers enough for two blocks. */
+#define TKJ_ONE_ROW (TKJ_SORTED && TKJ_BLOCKS_PER_SM > 1)
+
 /** All rows of this block, padding included. */
 TKJ_DEVICE void select_rows(const tkj_select_params *p, tkj_stream_shared *shared)
 {
@@ -152,7 +154,7 @@ TKJ_DEVICE void select_rows(const tkj_select_params *p, tkj_stream_shared *share
         else
             tkj_write_padding(p, row, 0);
         row += rows_at_once();
-        if (row >= tkj_rows_to_write(p))
+        if (TKJ_ONE_ROW || row >= tkj_rows_to_write(p))
             break;
         tkj_block_barrier(); /* the next row uses the same shared memory */
     }

@@ -15,7 +15,7 @@
 #include "value_bins.cuh"
 
 /* Groups that are loaded at once. */
-#define TOGETHER (TKJ_GROUPS / 2)
+#define TOGETHER ((TKJ_GROUPS + 1) / 2)
 #define TKJ_STEP (TOGETHER * TKJ_GROUP)
 
 /** A thread's scores from group g on; both zeros as +0. */

@@ -128,27 +128,55 @@ TKJ_OUT_OF_LINE tkj_listed_choice refine_crowded(tkj_u32 first, tkj_u32 step,
     return choice;
 }
 
+/** True if scores of 16 bits that lie between two pivots have a bin each, less than half as wide as
+ * their least distance: 2^-8 or 2^-11 of a score. */
+TKJ_DEVICE bool has_bin_each(const tkj_pivot *pivot)
+{
+    const float distance = TKJ_DTYPE == TKJ_BFLOAT16 ? 0x1p-8f : 0x1p-11f;
+    const float least = fminf(fmaxf(pivot->low, -pivot->high), TKJ_FLOAT_MAX); /* of one sign */
+    return pivot->high - pivot->low < TKJ_BINS / 2 * distance * least;
+}
+
 /** The `wanted` largest, at least 1, of the survivors, which are at least as many, into `listed`.
  * Histogram and scratch are clear, and a barrier has come since. Ends with a barrier. */
-TKJ_DEVICE void select_listed(const tkj_list *list, const tkj_value_map *map, tkj_u32 wanted,
+TKJ_DEVICE void select_listed(const tkj_list *list, const tkj_pivot *pivot, tkj_u32 wanted,
                               tkj_listing *listing)
 {
-    tkj_listed_choice choice = tkj_choose_listed(list, map, wanted, &listing->held.histogram);
-    if (choice.count > TKJ_COMPARED)
+    const tkj_value_map map = tkj_value_map_of_pivots(pivot->high, pivot->low);
+    tkj_listed_choice choice = tkj_choose_listed(list, &map, wanted, &listing->held.histogram);
+    if (TKJ_KEY_BITS == 16 && !TKJ_ORDERED && listing->held.histogram.bin > 0 &&
+        has_bin_each(pivot))
+        tkj_settle_equal(&choice, &listing->listed);
+    else if (choice.count > TKJ_COMPARED)
         choice = refine_crowded(list->first, list->step, choice);
     tkj_list_taken(list, &choice, wanted, &listing->held.histogram, &listing->listed);
 }
 
 #if TKJ_SORTED
+/** Where a selection is. */
+typedef enum tkj_selection_place {
+    IS_WHOLE, /* the window's positions */
+    IS_HELD,
+    IS_LISTED,
+    IS_IN_SLOTS
+} tkj_selection_place;
+
 /** Sorts and writes; once, because of its size. The window is in the listing. */
-TKJ_OUT_OF_LINE void write_sorted(const tkj_select_params *p, tkj_i64 row, tkj_u32 count,
-                                  const tkj_u16 *selected, const tkj_u32 *positions,
-                                  tkj_index *slots)
+TKJ_OUT_OF_LINE void write_sorted(const tkj_select_params *p, tkj_i64 row,
+                                  tkj_selection_place place)
 {
     TKJ_SHARED(tkj_stream_shared, shared);
     tkj_block_barrier();
     const tkj_window window = shared->listing.held.window;
-    const tkj_selection selection = {count, selected, positions, {slots, 1}};
+    tkj_selection selection = {TKJ_TOPK, 0, 0};
+    if (place == IS_WHOLE)
+        selection.count = window.length;
+    else if (place == IS_HELD)
+        selection.selected = shared->listing.held.selected;
+    else if (place == IS_LISTED)
+        selection.positions = shared->listing.listed.selected;
+    else
+        selection.slots.data = (tkj_index *)p->indices + row * p->indices_stride;
     tkj_write_selection(p, row, &window, &selection, &shared->sort);
 }
 #endif
@@ -158,8 +186,11 @@ TKJ_DEVICE void write_row(const tkj_select_params *p, tkj_i64 row, const tkj_win
                           const tkj_selection *selection, tkj_stream_shared *shared)
 {
 #if TKJ_SORTED
-    write_sorted(p, row, (tkj_u32)selection->count, selection->selected, selection->positions,
-                 selection->slots.data);
+    write_sorted(p, row,
+                 selection->positions    ? IS_LISTED
+                 : selection->selected   ? IS_HELD
+                 : selection->slots.data ? IS_IN_SLOTS
+                                         : IS_WHOLE);
 #else
     tkj_write_selection(p, row, window, selection, &shared->sort);
 #endif
@@ -183,13 +214,29 @@ TKJ_DEVICE void select_by_digits(const tkj_select_params *p, tkj_i64 row, tkj_st
     write_row(p, row, &window, &selection, shared);
 }
 
-/** A row with a plateau, or whose sample misled. All blocks call. */
+/** Before a plateau is tried in a row whose lists were of no use. All blocks call. */
+TKJ_DEVICE void forget_lists(tkj_listing *listing)
+{
+#if TKJ_CLUSTERS
+    tkj_cluster_barrier(); /* counts and lists of this row are read */
+#else
+    tkj_block_barrier();
+#endif
+    clear_counts(listing);
+    tkj_block_barrier();
+}
+
+/** A row with a plateau, or whose sample misled: then there may be one all the same, if its key is
+ * not 0. All blocks call. */
 TKJ_OUT_OF_LINE void select_unusual(const tkj_select_params *p, tkj_i64 row, bool on_plateau,
                                     tkj_u32 plateau, tkj_u32 parity)
 {
     TKJ_SHARED(tkj_stream_shared, shared);
     const tkj_held_row *held = &shared->listing.held.row;
-    bool exact = on_plateau && select_on_plateau(p, row, held, plateau, parity, shared);
+    if (!on_plateau && plateau != 0)
+        forget_lists(&shared->listing);
+    bool may_be = on_plateau || plateau != 0;
+    bool exact = may_be && select_on_plateau(p, row, held, plateau, parity, shared);
     if (!exact && cluster_rank() == 0)
         select_by_digits(p, row, shared);
 }

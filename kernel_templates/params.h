@@ -70,6 +70,10 @@ typedef struct tkj_vector {
     tkj_i64 stride;
 } tkj_vector;
 
+/* What `simple` says: each row i has table row i, with an entry for each of its positions. */
+#define TKJ_SIMPLE_TABLE 1u
+#define TKJ_STARTED 2u
+
 /** One selection. Strides are in elements. A GPU fetches parameters by lines of 64 bytes: what is
  * needed before scores can be read is in the first one, whose first 16 bytes are the GPU's; what
  * most calls need to write, in the second one. */
@@ -79,7 +83,9 @@ typedef struct tkj_select_params {
     tkj_i64 width; /* L */
     tkj_i64 rows;  /* B */
     const tkj_i32 *lengths;
-    tkj_i64 simple_stride; /* not 0: row i's window is [0, lengths[i * simple_stride]) and R = B */
+    tkj_i32 simple_stride; /* not 0: row i's window is [0, lengths[i * simple_stride]) and R = B */
+    tkj_u32 simple;        /* TKJ_SIMPLE_TABLE, and from TKJ_STARTED on, if not 0, the same stride
+                              where there are row_starts */
 
     void *indices; /* int32 or int64, as the spec says */
     tkj_i64 indices_stride;
@@ -87,8 +93,7 @@ typedef struct tkj_select_params {
     void *values;              /* NULL = not wanted */
     const tkj_i32 *page_table; /* table row b at page_table + b * page_table_stride */
     tkj_i64 page_table_stride;
-    tkj_i64 page_table_width; /* P */
-    tkj_i64 simple_table;     /* not 0: row i has table row i, from its first entry on */
+    tkj_vector row_starts;
 
     tkj_vector offsets; /* ragged: topk_indices_offset */
     tkj_i64 raw_indices_stride;
@@ -101,10 +106,10 @@ typedef struct tkj_select_params {
     tkj_i64 lengths_stride_j;
     tkj_i64 lengths_step;   /* 1: minus (next_n - 1 - j), never below 0; 0: as it is */
     tkj_i64 compress_ratio; /* divides the length */
-    tkj_vector row_starts;
     tkj_vector row_ends;
 
-    tkj_i64 page_table_rows; /* batch of the table */
+    tkj_i64 page_table_rows;  /* batch of the table */
+    tkj_i64 page_table_width; /* P */
     tkj_vector page_table_row_starts;
     tkj_vector cu_seqlens_q;
     tkj_i64 cu_batch; /* its size - 1 */
@@ -115,7 +120,7 @@ typedef struct tkj_select_params {
     tkj_u32 launch;  /* of the two of a call: 0, then 1 */
 } tkj_select_params;
 
-TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 312, "host and device must agree on the layout");
+TKJ_STATIC_ASSERT(sizeof(tkj_select_params) == 304, "host and device must agree on the layout");
 
 /** Outer dimensions that fast_topk can walk: 64 less the one that is searched. */
 #define TKJ_FAST_TOPK_DIMS 63

@@ -28,7 +28,7 @@ typedef struct tkj_pivot {
     float low;       /* scores from here on pass */
     float high;      /* few of the k largest are above, more than none */
     bool on_plateau; /* too many would pass: */
-    tkj_u32 plateau; /* the key of most of them */
+    tkj_u32 plateau; /* the key of most of them; or of what may be on one, or 0 */
 } tkj_pivot;
 
 /* Lanes whose groups are side by side: a warp's load touches fewer lines. */
@@ -77,13 +77,21 @@ TKJ_DEVICE tkj_sample_ranks tkj_sample_ranks_of(tkj_u32 size, tkj_i32 n, tkj_u32
     return ranks;
 }
 
+/** True if more may pass of a row than are to: a fifth is spare, and three standard deviations of
+ * how many of the sample would be. */
+TKJ_DEVICE bool tkj_is_tight(const tkj_sample_ranks *ranks)
+{
+    float spare = ranks->full - (float)ranks->low;
+    return (float)ranks->low > 0.8f * ranks->full || spare * spare < 9.0f * ranks->full;
+}
+
 /** The ranks in as many parts of a sample as are needed for not too many to pass. */
 TKJ_DEVICE tkj_sample_ranks tkj_ranks_of_parts(tkj_i32 n, tkj_u32 capacity)
 {
     tkj_u32 parts = 1;
     tkj_sample_ranks ranks = tkj_sample_ranks_of(TKJ_SAMPLE, n, capacity);
     TKJ_NO_UNROLL
-    while (parts < TKJ_PARTS_MAX && (float)ranks.low > 0.8f * ranks.full) {
+    while (parts < TKJ_PARTS_MAX && tkj_is_tight(&ranks)) {
         parts *= TKJ_DENSER;
         ranks = tkj_sample_ranks_of(parts * TKJ_SAMPLE, n, capacity);
     }
@@ -98,9 +106,14 @@ TKJ_DEVICE void tkj_count_sample(const float x[TKJ_SAMPLED], tkj_histogram *hist
         tkj_count_halves(histogram, x[i], x[i + 1]);
 }
 
-/** A sample's bins: of equal width, in descending order; what is above is in the first one, what
- * is below the range in the last one. Denormal scores are scaled up, others down, which no range
- * overflows. */
+/* The first bins of a sample: NaN, if it is the largest; infinity; the first ones of a range. */
+#define TKJ_SAMPLE_NAN 0
+#define TKJ_SAMPLE_INFINITE 1
+#define TKJ_SAMPLE_FINITE 2
+
+/** A sample's bins: of equal width, in descending order; finite scores above the range are in its
+ * first one, what is below in the last one. Denormal scores are scaled up, others down, which no
+ * range overflows. */
 typedef struct tkj_sample_bins {
     float unit; /* a power of two */
     float top;  /* scaled, as all that follows */
@@ -113,18 +126,19 @@ TKJ_DEVICE tkj_sample_bins tkj_sample_bins_of(float top, float bottom)
     bool tiny = fmaxf(top, -bottom) < 1e-6f;
     float unit = tiny ? 0x1p100f : 0x1p-2f;
     float range = top * unit - bottom * unit;
-    float width = range > 0.0f ? range * (1.0f / (TKJ_BINS - 2)) : 0x1p-60f;
-    tkj_sample_bins bins = {unit, top * unit, width, tkj_reciprocal(width)};
+    float width = range > 0.0f ? range * (1.0f / (TKJ_BINS - 2 - TKJ_SAMPLE_FINITE)) : 0x1p-60f;
+    tkj_sample_bins bins = {unit, top * unit + TKJ_SAMPLE_FINITE * width, width,
+                            tkj_reciprocal(width)};
     return bins;
 }
 
 TKJ_DEVICE tkj_u32 tkj_sample_bin(const tkj_sample_bins *bins, float x)
 {
     float place = (bins->top - x * bins->unit) * bins->per_unit;
-#if TKJ_NAN_LAST
-    place = x != x ? (float)TKJ_BINS : place;
-#endif
-    return (tkj_u32)fminf(fmaxf(place, 0.0f), (float)(TKJ_BINS - 1)); /* of NaN 0 */
+    place = fminf(fmaxf(place, (float)TKJ_SAMPLE_FINITE), (float)(TKJ_BINS - 1));
+    place = x > TKJ_FLOAT_MAX ? (float)TKJ_SAMPLE_INFINITE : place;
+    place = x != x ? (float)(TKJ_NAN_LAST ? TKJ_BINS - 1 : TKJ_SAMPLE_NAN) : place;
+    return (tkj_u32)place;
 }
 
 /** A score where a bin begins, from above. */
@@ -133,8 +147,8 @@ TKJ_DEVICE float tkj_sample_bin_edge(const tkj_sample_bins *bins, float bin)
     return (bins->top - bin * bins->width) * tkj_reciprocal(bins->unit);
 }
 
-/** Bins from the lowest maximum of a quarter of the warps to the highest minimum of a warp, of
- * finite samples: few are beyond, however far out. */
+/** Bins from the lowest maximum of a quarter of the finite samples to the highest minimum of one:
+ * few are beyond, however far out. Quarters are of lanes, so that each is spread over the row. */
 TKJ_DEVICE tkj_sample_bins tkj_bin_sample(const float x[TKJ_SAMPLED], tkj_held_shared *shared)
 {
     float high = -TKJ_FLOAT_INFINITY;
@@ -144,16 +158,28 @@ TKJ_DEVICE tkj_sample_bins tkj_bin_sample(const float x[TKJ_SAMPLED], tkj_held_s
         high = tkj_is_finite(x[i]) ? fmaxf(high, x[i]) : high;
         low = tkj_is_finite(x[i]) ? fminf(low, x[i]) : low;
     }
-    publish_keys(tkj_float_key(high), tkj_float_key(low), shared);
-    tkj_block_barrier();
-    tkj_u32 quarter = shared->high[tkj_lane() % TKJ_WARPS];
+    tkj_u32 highest = tkj_float_key(high);
+    tkj_u32 lowest = tkj_float_key(low);
     TKJ_UNROLL
-    for (tkj_u32 mask = 4; mask < TKJ_WARPS; mask *= 2) {
-        tkj_u32 other = tkj_shuffle_xor(quarter, mask);
-        quarter = other > quarter ? other : quarter;
+    for (tkj_u32 mask = TKJ_SAMPLED_TOGETHER; mask < TKJ_WARP; mask *= 2) {
+        tkj_u32 other_high = tkj_shuffle_xor(highest, mask);
+        tkj_u32 other_low = tkj_shuffle_xor(lowest, mask);
+        highest = other_high > highest ? other_high : highest;
+        lowest = other_low < lowest ? other_low : lowest;
     }
-    tkj_u32 bottom = tkj_warp_max(shared->low[tkj_lane() % TKJ_WARPS]);
-    return tkj_sample_bins_of(tkj_cut_to_finite(tkj_float_of_key(tkj_warp_min(quarter))),
+    if (tkj_thread() < TKJ_SAMPLED_TOGETHER) {
+        shared->high[tkj_thread()] = 0;
+        shared->low[tkj_thread()] = 0xffffffffu;
+    }
+    tkj_block_barrier();
+    if (tkj_lane() < TKJ_SAMPLED_TOGETHER) {
+        tkj_atomic_max(&shared->high[tkj_lane()], highest);
+        tkj_atomic_min(&shared->low[tkj_lane()], lowest);
+    }
+    tkj_block_barrier();
+    tkj_u32 top = tkj_warp_min(shared->high[tkj_lane() % TKJ_SAMPLED_TOGETHER]);
+    tkj_u32 bottom = tkj_warp_max(shared->low[tkj_lane() % TKJ_SAMPLED_TOGETHER]);
+    return tkj_sample_bins_of(tkj_cut_to_finite(tkj_float_of_key(top)),
                               tkj_cut_to_finite(tkj_float_of_key(bottom)));
 }
 
@@ -178,17 +204,29 @@ TKJ_DEVICE void tkj_count_parts(const tkj_held_row *held, tkj_u32 parts,
     }
 }
 
-/** Finds the bins of the ranks among the samples counted by magnitude, or by value. */
-TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, bool by_magnitude,
-                               tkj_histogram *histogram)
+/** Finds the bins of the ranks among the samples counted by magnitude. */
+TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, tkj_histogram *histogram)
 {
     tkj_block_barrier();
     tkj_count own[TKJ_BINS_PER_THREAD] = {0};
-    if (by_magnitude)
-        tkj_half_bins_collect(histogram, own);
-    else
-        tkj_histogram_collect(histogram, own);
+    tkj_half_bins_collect(histogram, own);
     tkj_histogram_find(histogram, own, ranks->low, ranks->high);
+}
+
+/** The same of samples counted by value. Also says in listed[1] how many are NaN, and in the upper
+ * half infinite, up to 65535. */
+TKJ_DEVICE void tkj_find_ranks_in_range(const tkj_sample_ranks *ranks, tkj_held_shared *shared)
+{
+    tkj_block_barrier();
+    tkj_count own[TKJ_BINS_PER_THREAD] = {0};
+    tkj_histogram_collect(&shared->histogram, own);
+    if (tkj_thread() == 0) {
+        tkj_u32 nans = own[TKJ_SAMPLE_NAN] < 0xffff ? (tkj_u32)own[TKJ_SAMPLE_NAN] : 0xffff;
+        tkj_u32 infinite =
+            own[TKJ_SAMPLE_INFINITE] < 0xffff ? (tkj_u32)own[TKJ_SAMPLE_INFINITE] : 0xffff;
+        shared->listed[1] = nans | infinite << 16;
+    }
+    tkj_histogram_find(&shared->histogram, own, ranks->low, ranks->high);
 }
 
 /** Samples of one key. */
@@ -255,7 +293,7 @@ TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i3
     tkj_load_sample(held, 0, parts, x);
     const tkj_sample_bins bins = tkj_bin_sample(x, shared);
     tkj_count_parts(held, parts, &bins, &shared->histogram);
-    tkj_find_ranks(&ranks, false, &shared->histogram);
+    tkj_find_ranks_in_range(&ranks, shared);
     tkj_u32 before = (tkj_u32)found->before;
     tkj_u32 passing = before + (tkj_u32)found->inside;
     bool too_many = (float)passing > 0.95f * ranks.full;
@@ -269,13 +307,23 @@ TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i3
     pivot.low = low == 0.0f ? -0.0f : low;
     /* Above the whole bin, however the edge was rounded. */
     float high = tkj_sample_bin_edge(&bins, (float)found->high_bin);
+    if (found->high_bin <= TKJ_SAMPLE_INFINITE) /* above the range there may be too many */
+        high = fminf(high + 2.0f * (high - low), 0.5f * TKJ_FLOAT_MAX);
     pivot.high = tkj_float_of_key(tkj_float_key(high) + 1);
     if (tkj_thread() == 0)
         shared->counts[TKJ_DISTINCT] = tkj_bins_are_distinct(pivot.high, pivot.low);
     pivot.on_plateau = false;
     pivot.plateau = 0;
-    if (crowded) {
-        float middle = 0.5f * (float)(ranks.low + ranks.high);
+    float middle = 0.5f * (float)(ranks.low + ranks.high); /* about that of the k-th largest */
+    float nans = (float)(shared->listed[1] & 0xffffu);
+    float infinite = (float)(shared->listed[1] >> 16);
+    float sure = middle + 2.0f * tkj_square_root(middle);
+    if (nans + infinite > 0.0f)
+        pivot.plateau = nans > infinite ? 0xffffffffu : tkj_float_key(TKJ_FLOAT_INFINITY);
+    if (nans + infinite >= sure) {
+        pivot.plateau = nans >= sure ? 0xffffffffu : tkj_float_key(TKJ_FLOAT_INFINITY);
+        pivot.on_plateau = true;
+    } else if (crowded) {
         bool behind = (float)before >= middle; /* the k-th largest is likely before the bin */
         if (tkj_thread() == 0)
             shared->listed[0] = 0;
@@ -305,7 +353,7 @@ TKJ_DEVICE bool tkj_find_pivot(const tkj_held_row *held, tkj_pivot *pivot, tkj_h
     const tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
     if (ranks.size != TKJ_SAMPLE)
         tkj_count_more(held->row, held->first, held->begin, held->end, ranks.size / TKJ_SAMPLE);
-    tkj_find_ranks(&ranks, true, histogram);
+    tkj_find_ranks(&ranks, histogram);
     if (histogram->high_bin < TKJ_HALF_RANK_FIRST || histogram->bin > TKJ_HALF_RANK_LAST ||
         histogram->bin == histogram->high_bin ||
         (float)(tkj_u32)(histogram->before + histogram->inside) > 0.9f * ranks.full)

@@ -26,7 +26,7 @@
 #define TKJ_COLLECTED 4 /* the way out is to cost no registers */
 
 /* Groups of 16 bytes that a thread samples. */
-#define TKJ_SAMPLE_GROUPS (TKJ_GROUPS / 2)
+#define TKJ_SAMPLE_GROUPS ((TKJ_GROUPS + 1) / 2)
 
 #include "long_row.cuh"
 
@@ -133,8 +133,7 @@ TKJ_DEVICE bool select_long(const tkj_select_params *p, tkj_i64 row, const tkj_h
         return share.exact;
     const tkj_list list =
         gathered(listing->passed.survivors, (tkj_u32)(held->end - held->begin), &shared->gather);
-    const tkj_value_map map = tkj_value_map_of_pivots(pivot->high, pivot->low);
-    select_listed(&list, &map, wanted, listing);
+    select_listed(&list, pivot, wanted, listing);
     window = listing->held.window;
 #if TKJ_CERTAIN
     write_positions(p, row, &window, share.certain, listing->listed.selected, wanted);
@@ -197,8 +196,11 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_gatherin
         const tkj_pivot pivot = find_pivots(&held, sample, &listing->held.histogram);
         if (pivot.on_plateau)
             gather_await();
-        if (pivot.on_plateau || !select_long(p, row, &held, &pivot, quads, gathering, shared))
+        if (pivot.on_plateau || !select_long(p, row, &held, &pivot, quads, gathering, shared)) {
+            if (!pivot.on_plateau && pivot.plateau != 0) /* counts once more */
+                gathering->parity ^= 1;
             select_unusual(p, row, pivot.on_plateau, pivot.plateau, gathering->parity);
+        }
         gathering->parity ^= 1;
     } else {
         if (gathering->started)

@@ -154,10 +154,9 @@ TKJ_DEVICE bool select_from_lists(const tkj_select_params *p, tkj_i64 row, const
     const tkj_list list =
         list_of_parts(from, shift, of_lane.words[0], (tkj_u32)(held->end - held->begin),
                       listing->passed.survivors);
-    const tkj_value_map map =
-        tkj_value_map_of_pivots(tkj_float_from_bits(tkj_shuffle(of_lane.words[2], 0)),
-                                tkj_float_from_bits(tkj_shuffle(of_lane.words[1], 0)));
-    select_listed(&list, &map, TKJ_TOPK, listing);
+    const tkj_pivot pivot = {tkj_float_from_bits(tkj_shuffle(of_lane.words[1], 0)),
+                             tkj_float_from_bits(tkj_shuffle(of_lane.words[2], 0)), false, 0};
+    select_listed(&list, &pivot, TKJ_TOPK, listing);
     return true;
 }
 

@@ -9,7 +9,7 @@
 #ifndef TKJ_WINDOW_CUH
 #define TKJ_WINDOW_CUH
 
-#include "platform.cuh"
+#include "slots.cuh"
 
 /* Set where a call is two launches, which both look at each row. */
 #ifndef TKJ_SPLIT
@@ -20,8 +20,9 @@
 typedef struct tkj_window {
     tkj_i64 start;        /* first column */
     tkj_i64 length;       /* 0 where the row has no table row */
-    const tkj_i32 *pages; /* paged: the table row */
-    tkj_i64 first_page;   /* paged: the entry of position 0; any int32 */
+    const tkj_i32 *pages; /* paged: the entry of position 0; */
+    tkj_count first;      /* of it and those behind it the table has this one */
+    tkj_count entries;    /* and the next ones, so many */
     tkj_i64 offset;       /* ragged: added to a position */
 } tkj_window;
 
@@ -122,12 +123,13 @@ TKJ_DEVICE tkj_i64 tkj_table_row(const tkj_select_params *p, tkj_i64 row)
  * not waited for: for tkj_window_finish. */
 TKJ_DEVICE tkj_window tkj_window_start(const tkj_select_params *p, tkj_i64 row, tkj_i32 *given)
 {
-    tkj_window window = {0, 0, 0, 0, 0};
+    tkj_window window = {0, 0, 0, 0, 0, 0};
     if (p->simple_stride) {
         *given = p->lengths[row * p->simple_stride];
         return window;
     }
-    *given = tkj_given_length(p, row);
+    *given = p->simple >= TKJ_STARTED ? p->lengths[row * (p->simple / TKJ_STARTED)]
+                                      : tkj_given_length(p, row);
     tkj_i64 start = tkj_vector_at(&p->row_starts, row, 0);
     window.start = tkj_clamp(start, 0, p->width);
     tkj_check_row(p, start != window.start, TKJ_CHECK_ROW_STARTS);
@@ -139,7 +141,7 @@ TKJ_DEVICE void tkj_window_length(const tkj_select_params *p, tkj_i64 row, tkj_i
                                   tkj_window *window)
 {
     tkj_i64 limit = p->width - window->start;
-    if (p->simple_stride) {
+    if (p->simple_stride || p->simple >= TKJ_STARTED) {
         tkj_i32 most = limit < 0x7fffffff ? (tkj_i32)limit : 0x7fffffff; /* known early */
         window->length = given < 0 ? 0 : given < most ? given : most;
         tkj_check_row(p, given != window->length, TKJ_CHECK_LENGTHS);
@@ -162,20 +164,39 @@ TKJ_DEVICE void tkj_prefetch_parameters(const tkj_select_params *p)
 #endif
 }
 
+#if TKJ_LAYOUT == TKJ_PAGED
+/** The pages of any row; one without a table row gets no window. */
+TKJ_DEVICE void tkj_window_find_pages(const tkj_select_params *p, tkj_i64 row, tkj_window *window)
+{
+    tkj_i64 table_row = tkj_table_row(p, row);
+    if (table_row < 0) {
+        window->length = 0;
+        return;
+    }
+    const tkj_i64 most = (tkj_i64)((tkj_count)1 << (TKJ_INDEX_BITS - 1)); /* as positions are */
+    tkj_i64 first_page = tkj_vector_at(&p->page_table_row_starts, row, 0);
+    tkj_i64 low = first_page < 0 ? -first_page : 0;
+    tkj_i64 high = p->page_table_width - first_page;
+    window->pages = p->page_table + table_row * p->page_table_stride + first_page;
+    window->first = (tkj_count)low;
+    window->entries = (tkj_count)(high <= low                     ? 0
+                                  : (tkj_u64)high < (tkj_u64)most ? high - low
+                                                                  : most);
+}
+#endif
+
 /** The window's length and what its positions map to. */
 TKJ_DEVICE void tkj_window_finish(const tkj_select_params *p, tkj_i64 row, tkj_i32 given,
                                   tkj_window *window)
 {
     tkj_window_length(p, row, given, window);
 #if TKJ_LAYOUT == TKJ_PAGED
-    tkj_i64 table_row = p->simple_table ? row : tkj_table_row(p, row);
-    if (table_row < 0) {
-        window->length = 0;
-        return;
+    if (p->simple & TKJ_SIMPLE_TABLE) {
+        window->pages = p->page_table + row * p->page_table_stride;
+        window->entries = ~(tkj_count)0;
+    } else {
+        tkj_window_find_pages(p, row, window);
     }
-    window->pages = p->page_table + table_row * p->page_table_stride;
-    if (!p->simple_table)
-        window->first_page = tkj_vector_at(&p->page_table_row_starts, row, 0);
 #elif TKJ_LAYOUT == TKJ_RAGGED
     window->offset = tkj_vector_at(&p->offsets, row, 0);
 #endif

@@ -145,7 +145,7 @@ static topk_jit_status launch_best(const tkj_prepared *prepared, const gpu_call 
     };
     if (parts > 1)
         return launch_split(&work, shape, parts, call->selection, stream);
-    if (!variant->lines)
+    if (!variant->lines || call->lines == NULL) /* a selection has no variants for lines */
         return tkj_driver_launch(&work, call->selection, stream);
     call->lines->lines = share.lines;
     call->lines->lanes = share.lanes;

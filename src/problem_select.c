@@ -381,21 +381,34 @@ static bool rows_aligned(const reader *r)
     return (uintptr_t)score->data % 16 == 0 && r->params->score_stride * score->element % 16 == 0;
 }
 
-/** What the parameter of that name is. */
-static int64_t simple_stride(const tkj_select_params *params)
+/** The stride of lengths that are the windows' own, one for each row; else 0. */
+static int32_t stride_of_lengths(const tkj_select_params *params)
 {
-    bool simple = params->lengths != NULL && params->next_n == 1 && params->compress_ratio == 1 &&
-                  params->row_starts.data == NULL && params->rows == params->out_rows;
-    if (!simple)
-        return 0;
-    return params->rows == 1 ? 1 : params->lengths_stride_b; /* of one row it may be anything */
+    bool own = params->lengths != NULL && params->next_n == 1 && params->compress_ratio == 1 &&
+               params->rows == params->out_rows;
+    if (own && params->rows == 1) /* of one row it may be anything */
+        return 1;
+    return own && params->lengths_stride_b < INT32_MAX ? (int32_t)params->lengths_stride_b : 0;
 }
 
-/** What the parameter of that name is. */
-static int64_t simple_table(const tkj_select_params *params)
+/** True if row i has table row i, with an entry for each of its positions. */
+static bool has_simple_table(const reader *r)
 {
-    return params->next_n == 1 && params->row_to_batch.data == NULL &&
-           params->cu_seqlens_q.data == NULL && params->page_table_row_starts.data == NULL;
+    const tkj_select_params *params = r->params;
+    const int64_t page_size = r->args->page_size;
+    return params->page_table != NULL && params->next_n == 1 && params->row_to_batch.data == NULL &&
+           params->cu_seqlens_q.data == NULL && params->page_table_row_starts.data == NULL &&
+           params->page_table_width >= r->width / page_size + (r->width % page_size != 0);
+}
+
+/** Fills simple_stride and simple. */
+static void set_simple(const reader *r)
+{
+    const int32_t stride = stride_of_lengths(r->params);
+    const bool started = r->params->row_starts.data != NULL;
+    r->params->simple_stride = started ? 0 : stride;
+    r->params->simple = (started ? (uint32_t)stride * TKJ_STARTED : 0) |
+                        (has_simple_table(r) ? TKJ_SIMPLE_TABLE : 0);
 }
 
 /** Bytes of workspace; none for padding alone, which is one launch. */
@@ -448,8 +461,7 @@ topk_jit_status tkj_problem_select(const topk_jit_select_args *args, tkj_select_
     out->spec = tkj_spec_canonical(&spec);
     out->device = r.views[0].device;
     out->pdl = args->pdl != 0;
-    r.params->simple_stride = simple_stride(r.params);
-    r.params->simple_table = simple_table(r.params);
+    set_simple(&r);
     out->shape = (tkj_call_shape){
         .rows = r.params->out_rows,
         .width = r.width,

@@ -176,10 +176,17 @@ static tkj_variant stream_variant(const topk_jit_spec *spec)
     const registers_shape shape = {"stream", wide ? 512 : 256, wide ? 16 : 32, 2};
     tkj_variant variant = registers_variant(spec, &shape);
     variant.template_name = "select_stream.cu";
-    if (spec->sorted) /* with two, one value is spilled around the call of the sort */
-        variant.blocks_per_sm = 1;
     variant.shared_bytes = LARGER(stream_bytes(spec, &shape), sort_bytes(spec, shape.threads));
     variant.capacity = INT32_MAX - 16384; /* columns and rounds are counted in 32 bits */
+    return variant;
+}
+
+/** The same of a sort, whose registers leave room for one block, or for two of one row each. */
+static tkj_variant looping_stream_variant(const topk_jit_spec *spec)
+{
+    tkj_variant variant = stream_variant(spec);
+    variant.name = "stream_rows";
+    variant.blocks_per_sm = 1;
     return variant;
 }
 
@@ -202,19 +209,21 @@ typedef struct cluster_shape {
 } cluster_shape;
 
 static const cluster_shape cluster_shapes[] = {
+    {"cluster_1", 1}, /* scores of 16 bits: as many a thread as two groups have of 32 */
     {"cluster_2", 2},
     {"cluster_4", 4},
 };
 
-/** True if rows that a block does not hold have more than k scores. */
-static bool has_long_rows(const topk_jit_spec *spec, const cluster_shape *cluster)
+/** True if a shape suits a spec: rows that a block does not hold have more than k scores. */
+static bool has_cluster(const topk_jit_spec *spec, const cluster_shape *cluster)
 {
     int64_t group = 16 / (int64_t)tkj_dtype_size(spec->dtype);
+    if (cluster->groups * group < 8)
+        return false;
     return spec->topk < (512 * (int64_t)cluster->groups - 1) * group;
 }
 
-/** Scores that a block holds in registers. */
-static int64_t share_of(const tkj_variant *variant)
+int64_t tkj_variants_share(const tkj_variant *variant)
 {
     return (int64_t)variant->threads * variant->items;
 }
@@ -227,7 +236,8 @@ static tkj_variant cluster_variant(const topk_jit_spec *spec, const cluster_shap
     variant.template_name = "select_cluster.cu";
     variant.shared_bytes =
         LARGER(stream_bytes(spec, &shape), sort_bytes(spec, shape.threads)) + 192; /* tkj_gather */
-    variant.capacity = INT32_MAX - TKJ_CLUSTER_MAX * share_of(&variant) * 2;       /* likewise */
+    variant.capacity =
+        INT32_MAX - TKJ_CLUSTER_MAX * tkj_variants_share(&variant) * 2; /* likewise */
     variant.clusters = true;
     return variant;
 }
@@ -252,9 +262,12 @@ static size_t add_selections(const topk_jit_spec *spec, int architecture, size_t
         if (has_registers(spec, &registers_shapes[i]))
             out[count++] = registers_variant(spec, &registers_shapes[i]);
     if (spec->topk <= STREAM_TOPK_MAX && architecture >= 80) { /* 7.5 has 64 KiB a block */
-        out[count++] = stream_variant(spec);
+        out[count] = stream_variant(spec);
+        out[count].one_row = spec->sorted && out[count].blocks_per_sm > 1;
+        if (out[count++].one_row)
+            out[count++] = looping_stream_variant(spec);
         for (size_t i = 0; i < sizeof cluster_shapes / sizeof cluster_shapes[0]; i++)
-            if (architecture >= 90 && has_long_rows(spec, &cluster_shapes[i]))
+            if (architecture >= 90 && has_cluster(spec, &cluster_shapes[i]))
                 out[count++] = cluster_variant(spec, &cluster_shapes[i]);
         if (architecture < 90 && spec->operation == TOPK_JIT_OPERATION_SELECT)
             out[count++] = split_variant(spec); /* without clusters, but with a workspace */
@@ -340,168 +353,4 @@ size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
         return enumerate_fast_topk(spec, architecture, out);
     out[0] = general_variant(spec);
     return add_selections(spec, architecture, 1, out);
-}
-
-/** Elements of a row from the 16-byte boundary before it. */
-static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
-{
-    int64_t group = 16 / (int64_t)tkj_dtype_size(spec->dtype);
-    return shape->width + (shape->aligned ? 0 : group - 1);
-}
-
-/** True if a kernel takes rows of this width. */
-static bool takes(const tkj_variant *variant, const topk_jit_spec *spec,
-                  const tkj_call_shape *shape)
-{
-    if (shape->lines_only && !variant->lines)
-        return false;
-    return variant->capacity >= (variant->whole ? shape->width : reach(spec, shape));
-}
-
-/** True if a cluster of so many blocks for each row is at work at once. Clusters of more than two
- * leave SMs of a group over, so that all SMs are never filled by them. */
-static bool all_at_once(int64_t rows, int64_t size, int64_t sms)
-{
-    return rows <= (size == 2 ? sms : sms * 3 / 4) / size;
-}
-
-/** SMs that a call may use. */
-static int64_t sms_of(const tkj_call_shape *shape, const tkj_device_facts *facts)
-{
-    bool bounded = shape->max_sms > 0 && shape->max_sms < facts->sm_count;
-    return bounded ? shape->max_sms : facts->sm_count;
-}
-
-uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *shape,
-                              const tkj_device_facts *facts)
-{
-    uint32_t size = 1;
-    int64_t sms = sms_of(shape, facts);
-    if (!variant->clusters)
-        return 1;
-    while ((int)size * 2 <= facts->cluster_max &&
-           all_at_once(shape->rows, 2 * (int64_t)size, sms) &&
-           shape->width > (int64_t)size * share_of(variant))
-        size *= 2;
-    return size;
-}
-
-uint32_t tkj_variants_parts(const tkj_variant *variant, const tkj_call_shape *shape,
-                            const tkj_device_facts *facts)
-{
-    uint32_t parts = 1;
-    int64_t sms = sms_of(shape, facts);
-    if (!variant->split || shape->rows > (int64_t)(shape->workspace_size / TKJ_SPLIT_ROW_BYTES))
-        return 1;
-    while (parts < TKJ_SPLIT_PARTS_MAX && shape->rows <= sms / (2 * (int64_t)parts) &&
-           shape->width > (int64_t)parts * share_of(variant))
-        parts *= 2;
-    return parts;
-}
-
-/* Rows that a block of 512 threads holds are not for clusters, but longer ones are. Among clusters
-   the smallest share that makes one round is best, or else the largest. */
-#define CLUSTER_RANK (512 * 32 + 1)
-#define CLUSTER_RANK_ROUNDS (CLUSTER_RANK + 4096)
-
-/* A second launch costs more than a block of 1024 threads, if there is one, takes longer. */
-#define SPLIT_RANK (1024 * 32 + 1)
-
-/** Where a variant comes among those that take the call's rows: the lowest is chosen. */
-static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shape,
-                          const tkj_device_facts *facts)
-{
-    uint32_t size = tkj_variants_cluster(variant, shape, facts);
-    if (variant->capacity == 0) /* anything, but slowly */
-        return INT64_MAX;
-    if (variant->whole)
-        return 0;
-    if (variant->split)
-        return tkj_variants_parts(variant, shape, facts) > 1 ? SPLIT_RANK : INT64_MAX;
-    if (!variant->clusters)
-        return variant->capacity;
-    if (size == 1) /* the same as without clusters, but slower */
-        return INT64_MAX - 1;
-    int64_t share = share_of(variant);
-    return shape->width <= size * share ? CLUSTER_RANK + share / 16
-                                        : CLUSTER_RANK_ROUNDS - share / 16;
-}
-
-size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,
-                           const tkj_call_shape *shape, const tkj_device_facts *facts)
-{
-    size_t best = 0;
-    for (size_t v = 1; v < count; v++) {
-        bool fills_sm = variants[v].threads == 1024;
-        if (takes(&variants[v], spec, shape) && (!fills_sm || shape->rows <= facts->sm_count) &&
-            preference(&variants[v], shape, facts) < preference(&variants[best], shape, facts))
-            best = v;
-    }
-    return best;
-}
-
-uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster, uint32_t lines)
-{
-    /* A cluster takes rows in turn, so a grid of max_sms blocks occupies at most as many SMs. */
-    int64_t limit = (shape->max_sms > 0 ? shape->max_sms : INT32_MAX) / (int64_t)cluster;
-    int64_t clusters = shape->rows / lines + (shape->rows % lines != 0);
-    return (uint32_t)(clusters < limit ? clusters : limit) * cluster;
-}
-
-/** Lines of a block for k = 1: as many as keep all SMs busy, but no more warps for each than load
- * a batch. */
-static tkj_line_share share_of_max(const tkj_variant *variant, const tkj_call_shape *shape,
-                                   int64_t sms)
-{
-    const uint32_t warps = variant->threads / 32;
-    tkj_line_share share = {.lanes = 1};
-    if (shape->across) /* at least one sector of memory, if that keeps more SMs busy */
-        share.lanes = shape->rows >= 32 * sms ? 32 : 8;
-    share.lines = share.lanes * warps;
-    const int64_t batch = 32 / share.lanes * variant->items; /* of a warp, of each line */
-    for (uint32_t own = 1; own < warps && shape->width > own * batch &&
-                           shape->rows / share.lines < variant->blocks_per_sm * sms;
-         own *= 2)
-        share.lines /= 2;
-    return share;
-}
-
-/** Lines of a block for short ones: as many as fit, if that keeps all SMs busy. */
-static tkj_line_share share_of_short(const tkj_variant *variant, const tkj_call_shape *shape,
-                                     int64_t sms)
-{
-    const int64_t room = (int64_t)variant->threads * variant->items + 32;
-    tkj_line_share share = {.lanes = 1, .lines = 32};
-    while (share.lines > 8 &&
-           (share.lines * (shape->width | 1) > room || shape->rows < share.lines * sms))
-        share.lines /= 2;
-    return share;
-}
-
-tkj_line_share tkj_variants_lines(const tkj_variant *variant, const tkj_call_shape *shape,
-                                  const tkj_device_facts *facts)
-{
-    if (!variant->lines || variant->capacity == 0)
-        return (tkj_line_share){1, 1};
-    return (variant->capacity == INT64_MAX ? share_of_max : share_of_short)(variant, shape,
-                                                                            sms_of(shape, facts));
-}
-
-uint32_t tkj_variants_parts_grid(const tkj_call_shape *shape, uint32_t parts)
-{
-    /* Blocks take parts in turn, whichever row they are of. */
-    int64_t limit = shape->max_sms > 0 ? shape->max_sms : INT32_MAX;
-    return (uint32_t)(shape->rows <= limit / parts ? shape->rows * parts : limit);
-}
-
-size_t tkj_variants_workspace(const topk_jit_spec *spec, const tkj_call_shape *shape)
-{
-    /* AD102: of the GPUs without clusters none has more SMs. */
-    const tkj_device_facts largest = {.compute_major = 8, .compute_minor = 9, .sm_count = 144};
-    tkj_variant variants[TKJ_VARIANTS_MAX];
-    tkj_call_shape given = *shape;
-    given.workspace_size = SIZE_MAX;
-    size_t count = tkj_variants_enumerate(spec, 89, variants);
-    size_t chosen = tkj_variants_choose(spec, variants, count, &given, &largest);
-    return variants[chosen].split ? (size_t)shape->rows * TKJ_SPLIT_ROW_BYTES : 0;
 }

@@ -16,7 +16,7 @@
 
 #include "device.h"
 
-#define TKJ_VARIANTS_MAX 8
+#define TKJ_VARIANTS_MAX 9
 
 /** One kernel: a template and its tuning constants. */
 typedef struct tkj_variant {
@@ -30,6 +30,7 @@ typedef struct tkj_variant {
     bool clusters;             /* launched as clusters of blocks */
     bool split;                /* launched twice, with a workspace in between */
     bool whole;                /* takes rows of at most `capacity` columns, wherever they begin */
+    bool one_row;              /* each block takes one row: the grid is not bounded */
     bool lines;                /* of fast_topk alone: lines of any strides, tkj_fast_topk_params */
     int64_t capacity;          /* longest row, in elements from a 16-byte boundary; 0 = any */
 } tkj_variant;
@@ -37,6 +38,9 @@ typedef struct tkj_variant {
 /** The kernels of a valid spec on an architecture. @return how many, 1 .. TKJ_VARIANTS_MAX */
 size_t tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
                               tkj_variant out[TKJ_VARIANTS_MAX]);
+
+/** Scores that a block of a variant holds in registers. */
+int64_t tkj_variants_share(const tkj_variant *variant);
 
 /** Size of one call. */
 typedef struct tkj_call_shape {

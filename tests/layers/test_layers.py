@@ -25,7 +25,7 @@ ROOMS = {
     "params": (["params"], []),
     "templates": (["kernel_templates/*"], ["params"]),
     "pure": (
-        ["ordered_key", "spec", "target", "tensor", "problem*", "variants", "template", "prelude"]
+        ["ordered_key", "spec", "target", "tensor", "problem*", "variant*", "template", "prelude"]
         + ["key", "check_counts"],
         PURE,
     ),

@@ -444,9 +444,28 @@ static void run_plateaus(const tkj_simt_listed *listed, int64_t k)
     }
 }
 
+/** About k NaN, which a sample can hardly tell from a few less or more. */
+static void run_about_k_nan(const tkj_simt_listed *listed, int64_t k)
+{
+    const int64_t missing[] = {1, 0, -1, -k / 8, k / 8};
+    const int64_t width = LONG_ROW + k;
+    if (!is_streamed(listed))
+        return;
+    for (uint64_t i = first_seed(listed); i < 5; i += 2)
+        run(listed,
+            &(wanted){.rows = 1,
+                      .width = width,
+                      .score_stride = width,
+                      .kept = width - k + missing[i],
+                      .scores = TKJ_SCORES_NORMAL,
+                      .others = i % 2 == 0 ? NAN_BELOW : NAN_ABOVE},
+            i);
+}
+
 static void plateaus_at_the_last_place_are_judged_right(void **state)
 {
     (void)state;
+    for_each(run_about_k_nan);
     for_each(run_plateaus);
     for_each(run_plateaus_with_nan);
 }

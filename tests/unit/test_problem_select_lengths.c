@@ -172,17 +172,21 @@ static void speculative_rows_beyond_the_int32_range_are_empty(void **state)
     tkj_call_release(&call);
 }
 
-/** The parameter of that name for a call. */
+/** The stride of lengths that need no arithmetic, in a call with or without row_starts; else 0. */
 static int64_t simple_stride_of(tkj_call *call)
 {
     tkj_select_problem problem;
     topk_jit_select_args args = tkj_call_args(call);
     assert_int_equal(tkj_problem_select(&args, &problem), TOPK_JIT_OK);
     tkj_call_release(call);
-    return problem.params.simple_stride;
+    const tkj_select_params *p = &problem.params;
+    bool started = p->row_starts.data != NULL;
+    assert_int_equal(started ? p->simple_stride : 0, 0);
+    assert_int_equal(started ? 0 : p->simple / TKJ_STARTED, 0);
+    return started ? (int64_t)(p->simple / TKJ_STARTED) : p->simple_stride;
 }
 
-static void windows_are_simple_only_where_nothing_else_is_given(void **state)
+static void windows_are_simple_only_where_lengths_are_as_given(void **state)
 {
     (void)state;
     tkj_call call;
@@ -203,7 +207,7 @@ static void windows_are_simple_only_where_nothing_else_is_given(void **state)
     assert_int_equal(simple_stride_of(&call), 0);
     open_six(&call);
     rule_case_add_input(&call, TKJ_CALL_ROW_STARTS, 1, ROWS, 1);
-    assert_int_equal(simple_stride_of(&call), 0);
+    assert_int_equal(simple_stride_of(&call), 1);
     open_six(&call);
     rule_case_drop(&call, TKJ_CALL_LENGTHS);
     assert_int_equal(simple_stride_of(&call), 0);
@@ -234,7 +238,7 @@ int main(void)
         cmocka_unit_test(lengths_and_row_ends_together_are_refused),
         cmocka_unit_test(row_ends_and_absent_lengths_are_not_divided),
         cmocka_unit_test(speculative_rows_beyond_the_int32_range_are_empty),
-        cmocka_unit_test(windows_are_simple_only_where_nothing_else_is_given),
+        cmocka_unit_test(windows_are_simple_only_where_lengths_are_as_given),
         cmocka_unit_test(the_stride_of_a_single_length_does_not_matter),
     };
     return cmocka_run_group_tests_name("problem_select_lengths", tests, rule_case_setup,

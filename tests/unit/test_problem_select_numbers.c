@@ -245,7 +245,7 @@ static void problem_holds_what_a_launch_needs(void **state)
     assert_ptr_equal(p->cu_seqlens_q.data, args.cu_seqlens_q->data);
     assert_null(p->row_to_batch.data);
     assert_null(p->row_ends.data);
-    assert_int_equal(p->simple_table, 0);
+    assert_int_equal(p->simple, 0);
     assert_int_equal(p->page_table_rows, RULE_BATCH);
     assert_int_equal(p->page_table_width, RULE_PAGES);
     assert_int_equal(p->indices_stride, RULE_TOPK + 1);
