@@ -19,7 +19,7 @@
 #include "sort.cuh"
 
 /* Elements of a short line. */
-#define STAGED (32768 / sizeof(tkj_element))
+#define STAGED (TKJ_STAGED_BYTES / sizeof(tkj_element))
 
 /** One phase at a time. */
 typedef union tkj_fast_topk_shared {

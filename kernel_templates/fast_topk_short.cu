@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file fast_topk_short.cu
- * @brief fast_topk for short lines of any strides and for few of each: a block takes p.lines lines,
- *        a power of two up to 32, and each of its warps some of them.
+ * @brief fast_topk for short lines of any strides and a small k: a block takes p.lines lines, a
+ *        power of two up to 32, and each of its warps some of them.
  *
  * 1. Load the lines as keys into shared memory, in the order in which they are in global memory.
  * 2. A warp finds the k-th largest key of its line bit by bit, by counting; early if exactly k keys
@@ -42,21 +42,21 @@ TKJ_DEVICE tkj_u32 pitch_of(const tkj_fast_topk_params *p)
 
 /** A thread's share of the block's lines: lines first, first + step, ... and of each of them
  * elements begin, begin + stride, ... */
-typedef struct tkj_share {
+typedef struct tkj_thread_share {
     tkj_u32 first;
     tkj_u32 step;
     tkj_u32 begin;
     tkj_u32 stride;
-} tkj_share;
+} tkj_thread_share;
 
 /** Neighbouring threads take what is near in memory: elements of a line, or of all lines. */
-TKJ_DEVICE tkj_share share_of(const tkj_fast_topk_params *p, tkj_i64 along, tkj_i64 between)
+TKJ_DEVICE tkj_thread_share share_of(const tkj_fast_topk_params *p, tkj_i64 along, tkj_i64 between)
 {
     tkj_u32 lines = p->lines;
     bool across = p->outer_dims > 0 && tkj_absolute(along) > tkj_absolute(between);
-    const tkj_share lanes = {tkj_warp(), WARPS, tkj_lane(), TKJ_WARP};
-    const tkj_share threads = {tkj_thread() % lines, lines, tkj_thread() / lines,
-                               TKJ_THREADS / lines};
+    const tkj_thread_share lanes = {tkj_warp(), WARPS, tkj_lane(), TKJ_WARP};
+    const tkj_thread_share threads = {tkj_thread() % lines, lines, tkj_thread() / lines,
+                                      TKJ_THREADS / lines};
     return across ? threads : lanes;
 }
 
@@ -64,7 +64,7 @@ TKJ_DEVICE tkj_share share_of(const tkj_fast_topk_params *p, tkj_i64 along, tkj_
 TKJ_DEVICE void load_lines(const tkj_fast_topk_params *p, tkj_i64 row, tkj_key *keys)
 {
     const tkj_outer_dim *last = &p->outer[p->outer_dims > 0 ? p->outer_dims - 1 : 0];
-    const tkj_share share = share_of(p, p->in_stride, last->in_stride);
+    const tkj_thread_share share = share_of(p, p->in_stride, last->in_stride);
     const tkj_u32 size = (tkj_u32)p->size;
     TKJ_NO_UNROLL
     for (tkj_u32 l = share.first; l < p->lines && row + l < p->rows; l += share.step) {
@@ -198,7 +198,7 @@ TKJ_DEVICE void write_lines(const tkj_fast_topk_params *p, tkj_i64 row,
                             const tkj_short_shared *shared)
 {
     const tkj_outer_dim *last = &p->outer[p->outer_dims > 0 ? p->outer_dims - 1 : 0];
-    const tkj_share share = share_of(p, p->indices_stride, last->indices_stride);
+    const tkj_thread_share share = share_of(p, p->indices_stride, last->indices_stride);
     TKJ_NO_UNROLL
     for (tkj_u32 l = share.first; l < p->lines && row + l < p->rows; l += share.step) {
         const tkj_line line = tkj_line_of(p, row + l);

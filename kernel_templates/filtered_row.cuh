@@ -142,10 +142,7 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_stream_s
     write_row(p, row, &window, &selection, shared);
 }
 
-/* Does a block take one row only? Without a loop a sort leaves registers enough for two blocks. */
-#define TKJ_ONE_ROW (TKJ_SORTED && TKJ_BLOCKS_PER_SM > 1)
-
-/** All rows of this block, padding included. */
+/** All rows of this block, padding included: one, if TKJ_ONE_ROW says so. */
 TKJ_DEVICE void select_rows(const tkj_select_params *p, tkj_stream_shared *shared)
 {
     for (tkj_i64 row = first_row();;) {

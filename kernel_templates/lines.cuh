@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file lines.cuh @brief The lines of a fast_topk: where they are in each tensor, and which way a
- * block walks them. */
+/** @file lines.cuh @brief The lines of a fast_topk: where they are in each tensor, and how a slot
+ * of one is written. */
 #ifndef TKJ_LINES_CUH
 #define TKJ_LINES_CUH
 

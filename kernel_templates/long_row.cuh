@@ -121,7 +121,8 @@ TKJ_OUT_OF_LINE tkj_listed_choice refine_crowded(tkj_u32 first, tkj_u32 step,
     TKJ_SHARED(tkj_stream_shared, shared);
     tkj_listing *listing = &shared->listing;
     const tkj_list list = {listing->passed.survivors, first, step, 0, 0};
-    if (!TKJ_ORDERED && listing->held.counts[TKJ_DISTINCT] != 0 && listing->held.histogram.bin > 0)
+    const tkj_u32 bin = listing->held.histogram.bin;
+    if (!TKJ_ORDERED && listing->held.counts[TKJ_DISTINCT] != 0 && bin > 0 && bin < TKJ_BINS - 1)
         tkj_settle_equal(&choice, &listing->listed);
     else
         tkj_refine_listed(&list, &choice, &listing->held.histogram, &listing->listed);

@@ -64,13 +64,17 @@ typedef uint64_t tkj_u64;
 #define TKJ_SPLIT_PARTS_MAX 16
 #define TKJ_SPLIT_ROW_BYTES (TKJ_SPLIT_PARTS_MAX * 16 + 6144 * 8)
 
+/* A line that fast_topk_general.cu copies to shared memory first. */
+#define TKJ_STAGED_BYTES 32768
+
 /** One-dimensional int32 input: element i is at data[i * stride]. NULL data = absent. */
 typedef struct tkj_vector {
     const tkj_i32 *data;
     tkj_i64 stride;
 } tkj_vector;
 
-/* What `simple` says: each row i has table row i, with an entry for each of its positions. */
+/* What `simple` says. Its lowest bit: each row i has table row i, with an entry for each of its
+   positions. The rest, in units of TKJ_STARTED: what simple_stride would be without row_starts. */
 #define TKJ_SIMPLE_TABLE 1u
 #define TKJ_STARTED 2u
 
@@ -84,8 +88,7 @@ typedef struct tkj_select_params {
     tkj_i64 rows;  /* B */
     const tkj_i32 *lengths;
     tkj_i32 simple_stride; /* not 0: row i's window is [0, lengths[i * simple_stride]) and R = B */
-    tkj_u32 simple;        /* TKJ_SIMPLE_TABLE, and from TKJ_STARTED on, if not 0, the same stride
-                              where there are row_starts */
+    tkj_u32 simple;        /* see TKJ_STARTED */
 
     void *indices; /* int32 or int64, as the spec says */
     tkj_i64 indices_stride;

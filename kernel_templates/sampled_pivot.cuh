@@ -28,7 +28,7 @@ typedef struct tkj_pivot {
     float low;       /* scores from here on pass */
     float high;      /* few of the k largest are above, more than none */
     bool on_plateau; /* too many would pass: */
-    tkj_u32 plateau; /* the key of most of them; or of what may be on one, or 0 */
+    tkj_u32 plateau; /* the key of most of them; else one that may be on a plateau, or 0 */
 } tkj_pivot;
 
 /* Lanes whose groups are side by side: a warp's load touches fewer lines. */

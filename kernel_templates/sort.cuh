@@ -7,7 +7,7 @@
  *    slots from 0 on.
  * 2. A crowd counts its elements in twice as many bins, of equal width, over the range of their
  *    keys, or of their positions where all keys are equal. Sums over the bins say which slots each
- * is to fill. A bin of many elements is a crowd in the next turn; mostly one turn leaves none.
+ *    is to fill. A bin of many elements is a crowd in the next turn; mostly one turn leaves none.
  * 3. Elements go to the slots of their bins, and count those of the same bin that come before.
  * 4. Where all turns leave a crowd (each took only a few elements off), sort by a network instead;
  *    likewise, in the output slots, more positions than fit shared memory.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file sort_bins.cuh
- * @brief Steps 1 to 3 of sort.cuh: elements in the slots of ever narrower bins, compared with those
- *        of the same bin at last.
+ * @brief Steps 2 and 3 of sort.cuh: elements in the slots of ever narrower bins, compared with
+ * those of the same bin at last.
  */
 #ifndef TKJ_SORT_BINS_CUH
 #define TKJ_SORT_BINS_CUH

@@ -51,7 +51,7 @@ void tkj_entry_name(const topk_jit_spec *spec, const tkj_variant *variant,
 
 void tkj_prelude(const topk_jit_spec *spec, const tkj_variant *variant, char text[TKJ_PRELUDE_SIZE])
 {
-    const topk_jit_spec rows = tkj_spec_of_rows(spec);
+    const topk_jit_spec selection = tkj_spec_of_rows(spec);
     char entry[TKJ_ENTRY_NAME_SIZE];
     tkj_entry_name(spec, variant, entry);
     snprintf(text, TKJ_PRELUDE_SIZE,
@@ -70,14 +70,16 @@ void tkj_prelude(const topk_jit_spec *spec, const tkj_variant *variant, char tex
              "#define TKJ_ITEMS %" PRIu32 "\n"
              "#define TKJ_BLOCKS_PER_SM %" PRIu32 "\n"
              "#define TKJ_CLUSTERS %d\n"
+             "#define TKJ_ONE_ROW %d\n"
              "#define TKJ_SORT_CAPACITY %" PRIu32 "\n"
              "#define TKJ_SHARED_BYTES %" PRIu32 "\n"
              "#include \"%s\"\n",
              entry, spec->topk, dtype_constant(spec->dtype),
              spec->index_dtype == TOPK_JIT_INT64 ? 64 : 32, layout_constant(spec->layout),
-             page_shift(spec), rows.sorted,
-             rows.deterministic || rows.tie_break != TOPK_JIT_TIE_BREAK_NONE,
-             rows.tie_break == TOPK_JIT_TIE_BREAK_LARGEST, rows.nan_last, rows.check,
+             page_shift(spec), selection.sorted,
+             selection.deterministic || selection.tie_break != TOPK_JIT_TIE_BREAK_NONE,
+             selection.tie_break == TOPK_JIT_TIE_BREAK_LARGEST, selection.nan_last, selection.check,
              variant->threads, variant->items, variant->blocks_per_sm, variant->clusters,
-             variant->sort_capacity, variant->shared_bytes, variant->template_name);
+             variant->one_row, variant->sort_capacity, variant->shared_bytes,
+             variant->template_name);
 }

@@ -17,10 +17,6 @@ topk_jit_spec tkj_spec_canonical(const topk_jit_spec *spec);
 
 #define TKJ_SPEC_TEXT_SIZE 256
 
-/** The selection that computes a fast_topk of rows: sorted, the first ones of equal scores. A
- * selection is its own. */
-topk_jit_spec tkj_spec_of_rows(const topk_jit_spec *spec);
-
 /** Writes "operation=select,layout=paged,topk=2048,dtype=float32,index=int32,page_size=64,sorted".
  */
 void tkj_spec_format(const topk_jit_spec *spec, char text[TKJ_SPEC_TEXT_SIZE]);
@@ -29,6 +25,10 @@ void tkj_spec_format(const topk_jit_spec *spec, char text[TKJ_SPEC_TEXT_SIZE]);
  * result is valid.
  *  @return TOPK_JIT_OK, TOPK_JIT_INVALID_ARGUMENT naming the word that is wrong */
 topk_jit_status tkj_spec_parse(const char *text, topk_jit_spec *out);
+
+/** The selection that computes a fast_topk of rows: sorted, the first ones of equal scores. A
+ * selection is its own. */
+topk_jit_spec tkj_spec_of_rows(const topk_jit_spec *spec);
 
 /** Names of the enumerators, such as "bfloat16", and back. */
 const char *tkj_operation_name(topk_jit_operation operation);

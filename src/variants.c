@@ -10,8 +10,9 @@
 #define GENERAL_THREADS 512u
 #define GENERAL_ITEMS 8u
 
-/* More slots than fit this are sorted in place: every GPU grants so much, as an opt-in. */
-#define SORT_SHARED_BYTES_MAX 65536u
+/* Shared memory of a block that every GPU grants, as an opt-in. More slots than fit it are sorted
+   in place. */
+#define SHARED_BYTES_MAX 65536u
 
 /* The largest k whose positions the rows in registers leave shared memory for. */
 #define REGISTERS_TOPK_MAX 8192
@@ -47,8 +48,8 @@ static uint64_t sort_bytes_of(const topk_jit_spec *spec, uint64_t slots, uint32_
 /** Slots that are sorted in shared memory: all or none. */
 static uint32_t sort_capacity(const topk_jit_spec *spec)
 {
-    bool fits = spec->topk <= SORT_SHARED_BYTES_MAX &&
-                sort_bytes_of(spec, (uint64_t)spec->topk, 1024) <= SORT_SHARED_BYTES_MAX;
+    bool fits = spec->topk <= SHARED_BYTES_MAX &&
+                sort_bytes_of(spec, (uint64_t)spec->topk, 1024) <= SHARED_BYTES_MAX;
     return spec->sorted && fits ? (uint32_t)spec->topk : 0;
 }
 
@@ -284,7 +285,7 @@ static size_t add_selections(const topk_jit_spec *spec, int architecture, size_t
 static tkj_variant general_lines_variant(const topk_jit_spec *selection)
 {
     tkj_variant variant = general_variant(selection);
-    const uint32_t line = histogram_bytes(selection, GENERAL_THREADS) + 32768u + 16u;
+    const uint32_t line = histogram_bytes(selection, GENERAL_THREADS) + TKJ_STAGED_BYTES + 16u;
     variant.template_name = "fast_topk_general.cu";
     variant.shared_bytes = LARGER(variant.shared_bytes, line);
     variant.lines = true;
@@ -340,7 +341,7 @@ static size_t enumerate_fast_topk(const topk_jit_spec *spec, int architecture,
         out[count++] = max_variant(spec);
         return count;
     }
-    if (spec->topk <= SHORT_TOPK_MAX)
+    if (spec->topk <= SHORT_TOPK_MAX && short_variant(spec).shared_bytes <= SHARED_BYTES_MAX)
         out[count++] = short_variant(spec);
     bool selects = spec->dtype <= TOPK_JIT_BFLOAT16;
     return selects ? add_selections(&selection, architecture, count, out) : count;

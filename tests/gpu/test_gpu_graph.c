@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA graphs and streams: captured calls replay with other lengths, captures survive everything.
- */
+   Argument: replays of each captured call. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpu_call.h"
@@ -24,22 +25,28 @@ static topk_jit_spec fresh_spec(int64_t k)
 
 static void set_lengths(tkj_call *call, uint64_t seed)
 {
+    const tkj_guarded *score = &call->tensors[TKJ_CALL_SCORE].memory;
     int32_t *lengths = tkj_guarded_data(&call->tensors[TKJ_CALL_LENGTHS].memory);
-    for (int row = 0; row < ROWS; row++)
-        lengths[row] = (int32_t)(tkj_scores_random(&seed) % (WIDTH + 10)) - 5;
+    for (int64_t row = 0; row < score->rows; row++)
+        lengths[row] = (int32_t)(tkj_scores_random(&seed) % (uint64_t)(score->columns + 10)) - 5;
+}
+
+static void open_sized(tkj_call *call, const topk_jit_spec *spec, int64_t rows, int64_t width)
+{
+    tkj_call_init(call, spec);
+    float *score = tkj_call_add(call, TKJ_CALL_SCORE, spec->dtype, 2, rows, width, width, 0);
+    for (int64_t row = 0; row < rows; row++)
+        tkj_scores_fill(TKJ_SCORES_RELU, (uint64_t)row, spec->topk, spec->dtype,
+                        score + row * width, width, 1);
+    tkj_call_add(call, TKJ_CALL_LENGTHS, TOPK_JIT_INT32, 1, rows, 1, 1, 0);
+    tkj_call_add(call, TKJ_CALL_INDICES, TOPK_JIT_INT32, 2, rows, spec->topk, spec->topk, 0);
+    tkj_call_add(call, TKJ_CALL_RAW_INDICES, TOPK_JIT_INT32, 2, rows, spec->topk, spec->topk, 0);
+    set_lengths(call, 1);
 }
 
 static void open_call(tkj_call *call, const topk_jit_spec *spec)
 {
-    tkj_call_init(call, spec);
-    float *score = tkj_call_add(call, TKJ_CALL_SCORE, spec->dtype, 2, ROWS, WIDTH, WIDTH, 0);
-    for (int64_t row = 0; row < ROWS; row++)
-        tkj_scores_fill(TKJ_SCORES_RELU, (uint64_t)row, spec->topk, spec->dtype,
-                        score + row * WIDTH, WIDTH, 1);
-    tkj_call_add(call, TKJ_CALL_LENGTHS, TOPK_JIT_INT32, 1, ROWS, 1, 1, 0);
-    tkj_call_add(call, TKJ_CALL_INDICES, TOPK_JIT_INT32, 2, ROWS, spec->topk, spec->topk, 0);
-    tkj_call_add(call, TKJ_CALL_RAW_INDICES, TOPK_JIT_INT32, 2, ROWS, spec->topk, spec->topk, 0);
-    set_lengths(call, 1);
+    open_sized(call, spec, ROWS, WIDTH);
 }
 
 static void prepare(const topk_jit_spec *spec)
@@ -62,20 +69,21 @@ static void judge(tkj_gpu_call *g)
         fail_msg("%s", message);
 }
 
-static void captured_call_replays_with_other_lengths(void **state)
+static uint64_t replays = 200;
+
+/** Captures a call, and judges replays of it, each with other lengths. */
+static void replay(const topk_jit_spec *spec, int64_t rows, int64_t width)
 {
-    (void)state;
-    topk_jit_spec spec = fresh_spec(TOPK);
     tkj_call call;
     tkj_gpu_call g;
-    open_call(&call, &spec);
+    open_sized(&call, spec, rows, width);
     tkj_gpu_call_create(&g, &call);
-    prepare(&spec);
+    prepare(spec);
     tkj_gpu_capture_begin(tkj_gpu_stream);
     must_select(&g); /* the kernel's very first launch */
     tkj_gpu_graph *graph = tkj_gpu_capture_end(tkj_gpu_stream);
-    for (uint64_t replay = 0; replay < 200; replay++) {
-        set_lengths(&call, replay);
+    for (uint64_t seed = 0; seed < replays; seed++) {
+        set_lengths(&call, seed);
         tkj_call_poison(&call);
         tkj_gpu_call_upload(&g);
         tkj_gpu_graph_launch(graph, tkj_gpu_stream);
@@ -84,6 +92,24 @@ static void captured_call_replays_with_other_lengths(void **state)
     tkj_gpu_graph_destroy(graph);
     tkj_gpu_call_destroy(&g);
     tkj_call_release(&call);
+}
+
+static void captured_call_replays_with_other_lengths(void **state)
+{
+    (void)state;
+    topk_jit_spec spec = fresh_spec(TOPK);
+    replay(&spec, ROWS, WIDTH);
+}
+
+/** A cluster a row; which rows a block holds changes from replay to replay. */
+static void captured_call_of_long_rows_replays_with_other_lengths(void **state)
+{
+    (void)state;
+    topk_jit_spec spec = fresh_spec(TOPK + 3);
+    replay(&spec, 3, 40000);
+    spec = fresh_spec(TOPK + 4);
+    spec.sorted = 1;
+    replay(&spec, 3, 40000);
 }
 
 static void unprepared_call_leaves_the_capture_intact(void **state)
@@ -225,10 +251,12 @@ static void dependent_launches_wait_for_each_other(void **state)
     tkj_call_release(&second);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    replays = argc > 1 ? strtoull(argv[1], NULL, 10) : replays;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(captured_call_replays_with_other_lengths),
+        cmocka_unit_test(captured_call_of_long_rows_replays_with_other_lengths),
         cmocka_unit_test(unprepared_call_leaves_the_capture_intact),
         cmocka_unit_test(preparing_in_another_thread_leaves_a_global_capture_intact),
         cmocka_unit_test(two_streams_at_once_do_not_disturb_each_other),

@@ -3,6 +3,13 @@
 
 #include "wrong_kernels.cuh"
 
+#define TKJ_DTYPE TKJ_FLOAT32
+#define TKJ_INDEX_BITS 32
+#define TKJ_UNIT_STRIDE 1
+#define TKJ_NAN_LAST 0
+#define TKJ_TIE_LARGEST 0
+#include "value_bins.cuh"
+
 #define PRIMITIVE(name) TKJ_SIMT_DEFINE(primitive_##name, #name, name, wrong_params, p)
 
 static tkj_u32 *row_of(const wrong_params &p, tkj_u32 row)
@@ -99,6 +106,32 @@ PRIMITIVE(left_in_memory)
         p.out[tkj_thread()] = tkj_thread() + 1;
     else
         tkj_atomic_add(p.counter + 1, p.in[tkj_thread() + p.counter[0]]);
+}
+
+/** Keys of maps whose bins are said to be distinct: how many share an inner bin with the one
+ * before, and how many the last bin. */
+PRIMITIVE(distinct_bins)
+{
+    const tkj_u32 spans[] = {1, 125, 300, TKJ_BINS / 4 - 1};
+    tkj_u32 inner = 0;
+    tkj_u32 last = 0;
+    tkj_wait_for_dependencies();
+    for (tkj_u32 span : spans) {
+        const tkj_u32 lowest = 0x3fff851eu + tkj_thread() * 130001u;
+        const float low = tkj_float_from_bits(lowest);
+        const float high = tkj_float_from_bits(lowest + span);
+        const tkj_value_map map = tkj_value_map_of_pivots(high, low);
+        tkj_u32 before = TKJ_BINS;
+        inner += !tkj_bins_are_distinct(high, low);
+        for (tkj_u32 bits = lowest + span + 1; bits-- > lowest;) {
+            tkj_u32 bin = tkj_value_bin(&map, tkj_float_from_bits(bits));
+            inner += bin == before && bin > 0 && bin < TKJ_BINS - 1;
+            last += bin == before && bin == TKJ_BINS - 1;
+            before = bin;
+        }
+    }
+    *row_of(p, 0) = inner;
+    *row_of(p, 1) = last;
 }
 
 PRIMITIVE(atomics)

@@ -17,6 +17,7 @@
     X(rounded)                                                                                     \
     X(roots)                                                                                       \
     X(saturated)                                                                                   \
+    X(distinct_bins)                                                                               \
     X(atomics)                                                                                     \
     X(slots_by_order)                                                                              \
     X(left_in_memory)                                                                              \

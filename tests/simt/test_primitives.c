@@ -331,6 +331,23 @@ static void second_launch_may_read_what_the_first_one_left_and_no_more(void **st
     }
 }
 
+/** Who takes any of a bin's candidates must not do so in the last one (refine_crowded). */
+static void distinct_bins_are_so_but_for_the_last_one(void **state)
+{
+    (void)state;
+    char message[TKJ_SIMT_MESSAGE_SIZE];
+    small_memory memory;
+    uint32_t last = 0;
+    if (!small_launch_run(&memory, &primitive_distinct_bins, 0, 1, 1, 1, message))
+        fail_msg("%s", message);
+    for (int t = 0; t < THREADS; t++) {
+        assert_int_equal(small_launch_out(&memory, 0, t), 0);
+        last += small_launch_out(&memory, 1, t);
+    }
+    assert_true(last > 0);
+    small_launch_release(&memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +361,7 @@ int main(void)
         cmocka_unit_test(floats_are_rounded_towards_zero),
         cmocka_unit_test(roots_are_taken),
         cmocka_unit_test(saturation_ends_at_0_and_1_and_takes_nan_for_0),
+        cmocka_unit_test(distinct_bins_are_so_but_for_the_last_one),
         cmocka_unit_test(atomics_lose_nothing),
         cmocka_unit_test(ring_of_bulk_copies_passes_every_row),
         cmocka_unit_test(cluster_reads_the_next_rank),

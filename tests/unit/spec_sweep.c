@@ -5,8 +5,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const int64_t topks[] = {1,    2,    512,  2048, 3072, 3073,     4096,
-                                4097, 6144, 6145, 8192, 8193, INT64_MAX};
+static const int64_t topks[] = {1,    2,    225,  256,  257,  512,  2048, 3072,
+                                3073, 4096, 4097, 6144, 6145, 8192, 8193, INT64_MAX};
 static const int64_t page_sizes[] = {1, 64, INT64_C(1) << 30};
 
 /* Layouts, each page size being one. */
