@@ -21,7 +21,8 @@ size_t __wrap_tkj_variants_enumerate(const topk_jit_spec *spec, int architecture
 size_t __wrap_tkj_variants_enumerate(const topk_jit_spec *spec, int architecture,
                                      tkj_variant out[TKJ_VARIANTS_MAX])
 {
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    static const char *const names[TKJ_VARIANTS_MAX] = {"a", "b", "c", "d", "e",
+                                                        "f", "g", "h", "i"};
     static const char *const templates[] = {"select.cu", "fast_topk.cu"};
     size_t count = invented_variants;
     if (count == 0)
