@@ -61,6 +61,7 @@ typedef struct tkj_held_shared {
     tkj_scan_shared scan;
     tkj_window window; /* for what comes after: out of the registers until then */
     tkj_held_row row;  /* likewise, of tkj_find_pivot_in_range */
+    tkj_u32 beyond[2]; /* of a sample: how many are NaN, and infinite */
     tkj_u32 counts[3]; /* of rows that no block holds: see long_row.cuh */
 } tkj_held_shared;
 

@@ -234,10 +234,10 @@ TKJ_OUT_OF_LINE void select_unusual(const tkj_select_params *p, tkj_i64 row, boo
 {
     TKJ_SHARED(tkj_stream_shared, shared);
     const tkj_held_row *held = &shared->listing.held.row;
-    if (!on_plateau && plateau != 0)
+    bool again = tkj_retries_plateau(on_plateau, plateau);
+    if (again)
         forget_lists(&shared->listing);
-    bool may_be = on_plateau || plateau != 0;
-    bool exact = may_be && select_on_plateau(p, row, held, plateau, parity, shared);
+    bool exact = (on_plateau || again) && select_on_plateau(p, row, held, plateau, parity, shared);
     if (!exact && cluster_rank() == 0)
         select_by_digits(p, row, shared);
 }

@@ -189,15 +189,15 @@ TKJ_DEVICE void tkj_prefetch(const void *address, tkj_u32 bytes)
 #endif
 }
 
-/** An element of global memory, or something else; without a branch, so that several are loaded at
- * once. */
+/** An element of memory, or something else; without a branch, so that several are loaded at once.
+ */
 TKJ_DEVICE tkj_i32 tkj_load_if(bool condition, const tkj_i32 *address, tkj_i32 otherwise)
 {
     tkj_i32 value;
     asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov.s32 %0, %3;\n"
-        "@p ld.global.s32 %0, [%2]; }"
+        "@p ld.s32 %0, [%2]; }"
         : "=r"(value)
-        : "r"((tkj_u32)condition), "l"(__cvta_generic_to_global(address)), "r"(otherwise));
+        : "r"((tkj_u32)condition), "l"(address), "r"(otherwise));
     return value;
 }
 

@@ -31,9 +31,16 @@ typedef struct tkj_pivot {
     tkj_u32 plateau; /* the key of most of them; else one that may be on a plateau, or 0 */
 } tkj_pivot;
 
+/** True if a plateau is to be tried where the lists of these pivots were of no use. */
+TKJ_DEVICE bool tkj_retries_plateau(bool on_plateau, tkj_u32 plateau)
+{
+    return !on_plateau && plateau != 0;
+}
+
 /* Lanes whose groups are side by side: a warp's load touches fewer lines. */
 #define TKJ_SAMPLED_TOGETHER 4
 #define TKJ_FOURS (TKJ_THREADS * TKJ_SAMPLE_GROUPS / TKJ_SAMPLED_TOGETHER) /* of a part */
+TKJ_STATIC_ASSERT(TKJ_SAMPLED_TOGETHER < TKJ_WARPS, "extremes have a place each");
 TKJ_STATIC_ASSERT((TKJ_FOURS & (TKJ_FOURS - 1)) == 0, "products by 2^32 / TKJ_FOURS are shifts");
 
 /** This thread's samples: whole groups of the window only, by fours at even distances. Part `part`
@@ -148,16 +155,23 @@ TKJ_DEVICE float tkj_sample_bin_edge(const tkj_sample_bins *bins, float bin)
 }
 
 /** Bins from the lowest maximum of a quarter of the finite samples to the highest minimum of one:
- * few are beyond, however far out. Quarters are of lanes, so that each is spread over the row. */
-TKJ_DEVICE tkj_sample_bins tkj_bin_sample(const float x[TKJ_SAMPLED], tkj_held_shared *shared)
+ * few are beyond, however far out. Quarters are of lanes, so that each is spread over the row.
+ * `equal` becomes the key of all samples, or 0 where they are not equal. */
+TKJ_DEVICE tkj_sample_bins tkj_bin_sample(const float x[TKJ_SAMPLED], tkj_u32 *equal,
+                                          tkj_held_shared *shared)
 {
     float high = -TKJ_FLOAT_INFINITY;
     float low = TKJ_FLOAT_INFINITY;
+    tkj_u32 differing = 0;
     TKJ_UNROLL
     for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
         high = tkj_is_finite(x[i]) ? fmaxf(high, x[i]) : high;
         low = tkj_is_finite(x[i]) ? fminf(low, x[i]) : low;
+        differing |= tkj_bits_from_float(x[i]) ^ tkj_bits_from_float(x[0]);
     }
+    tkj_u32 own = tkj_float_key(x[0]);
+    tkj_u32 most = tkj_warp_max(differing == 0 ? own : 0xffffffffu);
+    tkj_u32 least = tkj_warp_min(differing == 0 ? own : 0);
     tkj_u32 highest = tkj_float_key(high);
     tkj_u32 lowest = tkj_float_key(low);
     TKJ_UNROLL
@@ -167,40 +181,46 @@ TKJ_DEVICE tkj_sample_bins tkj_bin_sample(const float x[TKJ_SAMPLED], tkj_held_s
         highest = other_high > highest ? other_high : highest;
         lowest = other_low < lowest ? other_low : lowest;
     }
-    if (tkj_thread() < TKJ_SAMPLED_TOGETHER) {
+    if (tkj_thread() <= TKJ_SAMPLED_TOGETHER) {
         shared->high[tkj_thread()] = 0;
         shared->low[tkj_thread()] = 0xffffffffu;
     }
     tkj_block_barrier();
-    if (tkj_lane() < TKJ_SAMPLED_TOGETHER) {
-        tkj_atomic_max(&shared->high[tkj_lane()], highest);
-        tkj_atomic_min(&shared->low[tkj_lane()], lowest);
+    if (tkj_lane() <= TKJ_SAMPLED_TOGETHER) {
+        bool is_quarter = tkj_lane() < TKJ_SAMPLED_TOGETHER;
+        tkj_atomic_max(&shared->high[tkj_lane()], is_quarter ? highest : most);
+        tkj_atomic_min(&shared->low[tkj_lane()], is_quarter ? lowest : least);
     }
     tkj_block_barrier();
+    most = shared->high[TKJ_SAMPLED_TOGETHER];
+    least = shared->low[TKJ_SAMPLED_TOGETHER];
+    *equal = most == least ? most : 0;
     tkj_u32 top = tkj_warp_min(shared->high[tkj_lane() % TKJ_SAMPLED_TOGETHER]);
     tkj_u32 bottom = tkj_warp_max(shared->low[tkj_lane() % TKJ_SAMPLED_TOGETHER]);
     return tkj_sample_bins_of(tkj_cut_to_finite(tkj_float_of_key(top)),
                               tkj_cut_to_finite(tkj_float_of_key(bottom)));
 }
 
-/** Counts all parts of a sample, in bins by value or without them by magnitude. The histogram need
+/** Counts all parts of a sample, of which part 0 is loaded, in bins by value. The histogram need
  * not be clear; nobody is to read it any more. */
 TKJ_DEVICE void tkj_count_parts(const tkj_held_row *held, tkj_u32 parts,
-                                const tkj_sample_bins *bins, tkj_histogram *histogram)
+                                const tkj_sample_bins *bins, const float loaded[TKJ_SAMPLED],
+                                tkj_histogram *histogram)
 {
     tkj_histogram_clear(histogram);
     tkj_block_barrier();
+    float x[TKJ_SAMPLED];
+    TKJ_UNROLL
+    for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++)
+        x[i] = loaded[i];
     TKJ_NO_UNROLL
-    for (tkj_u32 part = 0; part < parts; part++) {
-        float x[TKJ_SAMPLED];
-        tkj_load_sample(held, part, parts, x);
-        if (!bins) {
-            tkj_count_sample(x, histogram);
-            continue;
-        }
+    for (tkj_u32 part = 0;;) {
         TKJ_UNROLL
         for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++)
             tkj_atomic_add(&histogram->bins[tkj_sample_bin(bins, x[i])], 1);
+        if (++part == parts)
+            break;
+        tkj_load_sample(held, part, parts, x);
     }
 }
 
@@ -213,18 +233,15 @@ TKJ_DEVICE void tkj_find_ranks(const tkj_sample_ranks *ranks, tkj_histogram *his
     tkj_histogram_find(histogram, own, ranks->low, ranks->high);
 }
 
-/** The same of samples counted by value. Also says in listed[1] how many are NaN, and in the upper
- * half infinite, up to 65535. */
+/** The same of samples counted by value; and how many are beyond those. */
 TKJ_DEVICE void tkj_find_ranks_in_range(const tkj_sample_ranks *ranks, tkj_held_shared *shared)
 {
     tkj_block_barrier();
     tkj_count own[TKJ_BINS_PER_THREAD] = {0};
     tkj_histogram_collect(&shared->histogram, own);
     if (tkj_thread() == 0) {
-        tkj_u32 nans = own[TKJ_SAMPLE_NAN] < 0xffff ? (tkj_u32)own[TKJ_SAMPLE_NAN] : 0xffff;
-        tkj_u32 infinite =
-            own[TKJ_SAMPLE_INFINITE] < 0xffff ? (tkj_u32)own[TKJ_SAMPLE_INFINITE] : 0xffff;
-        shared->listed[1] = nans | infinite << 16;
+        shared->beyond[TKJ_SAMPLE_NAN] = (tkj_u32)own[TKJ_SAMPLE_NAN];
+        shared->beyond[TKJ_SAMPLE_INFINITE] = (tkj_u32)own[TKJ_SAMPLE_INFINITE];
     }
     tkj_histogram_find(&shared->histogram, own, ranks->low, ranks->high);
 }
@@ -240,13 +257,13 @@ typedef struct tkj_level {
  * block's, the count this thread's. */
 TKJ_DEVICE tkj_level tkj_lowest_of_bin(const tkj_held_row *held, tkj_u32 parts,
                                        const tkj_sample_bins *bins, tkj_u32 bin,
-                                       tkj_held_shared *shared)
+                                       float x[TKJ_SAMPLED], tkj_held_shared *shared)
 {
     tkj_level own = {0xffffffffu, 0};
     TKJ_NO_UNROLL
     for (tkj_u32 part = 0; part < parts; part++) {
-        float x[TKJ_SAMPLED];
-        tkj_load_sample(held, part, parts, x);
+        if (part > 0)
+            tkj_load_sample(held, part, parts, x);
         TKJ_UNROLL
         for (tkj_u32 i = 0; i < TKJ_SAMPLED; i++) {
             tkj_u32 key = tkj_float_key(x[i]);
@@ -276,63 +293,91 @@ TKJ_DEVICE bool tkj_is_level(const tkj_level *level, tkj_u32 passing, float want
     return above + 2.0f * tkj_square_root(above) < wanted;
 }
 
-/** The pivots by bins by value; or a plateau, where too many would pass, or many of one bin most of
- * which are equal. Out of the way of other rows, as all that few rows need. */
+/** The pivots around the bins of the ranks: above the whole higher one, below the whole lower one,
+ * however the edges were rounded. */
+TKJ_DEVICE tkj_pivot tkj_pivot_of_bins(const tkj_sample_bins *bins, const tkj_histogram *found)
+{
+    float low = tkj_sample_bin_edge(bins, (float)found->bin + 1.01f);
+    float high = tkj_sample_bin_edge(bins, (float)found->high_bin);
+    if (found->high_bin <= TKJ_SAMPLE_INFINITE) /* above the range there may be too many */
+        high = fminf(high + 2.0f * (high - low), 0.5f * TKJ_FLOAT_MAX);
+    /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
+    const tkj_pivot pivot = {low == 0.0f ? -0.0f : low, tkj_float_of_key(tkj_float_key(high) + 1),
+                             false, 0};
+    return pivot;
+}
+
+/** About the rank of the k-th largest in a sample. */
+TKJ_DEVICE float tkj_middle_rank(const tkj_sample_ranks *ranks)
+{
+    return 0.5f * (float)(ranks->low + ranks->high);
+}
+
+/** Whether the k-th largest is NaN or infinite, or may be. */
+TKJ_DEVICE void tkj_find_plateau_beyond(const tkj_sample_ranks *ranks, tkj_pivot *pivot,
+                                        const tkj_held_shared *shared)
+{
+    float nans = (float)shared->beyond[TKJ_SAMPLE_NAN];
+    float infinite = (float)shared->beyond[TKJ_SAMPLE_INFINITE];
+    float sure = tkj_middle_rank(ranks);
+    sure += 2.0f * tkj_square_root(sure);
+    pivot->on_plateau = nans + infinite >= sure;
+    if (nans + infinite > 0.0f)
+        pivot->plateau = nans >= (pivot->on_plateau ? sure : infinite)
+                             ? 0xffffffffu
+                             : tkj_float_key(TKJ_FLOAT_INFINITY);
+}
+
+/** Whether the k-th largest is on a plateau of one bin, or may be: where more than the list holds
+ * pass, or so many of the bin. `x`: part 0 of the sample. */
+TKJ_DEVICE void tkj_find_plateau(const tkj_held_row *held, const tkj_sample_ranks *ranks,
+                                 const tkj_sample_bins *bins, float x[TKJ_SAMPLED],
+                                 tkj_pivot *pivot, tkj_held_shared *shared)
+{
+    const tkj_histogram *found = &shared->histogram;
+    tkj_u32 before = (tkj_u32)found->before;
+    tkj_u32 inside = (tkj_u32)found->inside;
+    float passing = (float)(before + inside);
+    bool too_many = passing > 0.95f * ranks->full;
+    bool more_may = passing + 2.0f * tkj_square_root((float)inside) > 0.95f * ranks->full;
+    if (!more_may && (found->bin != found->high_bin || passing <= 0.25f * ranks->full))
+        return;
+    float middle = tkj_middle_rank(ranks);
+    bool behind = (float)before >= middle; /* the k-th largest is likely before the bin */
+    if (tkj_thread() == 0)
+        shared->listed[0] = 0;
+    const tkj_level level = tkj_lowest_of_bin(held, ranks->size / TKJ_SAMPLE, bins,
+                                              behind ? found->high_bin : found->bin, x, shared);
+    pivot->plateau = level.key;
+    pivot->on_plateau =
+        too_many || tkj_is_level(&level, behind ? before : before + inside, middle, shared);
+}
+
+/** The pivots by bins by value, or a plateau. Out of the way of other rows, as all that few rows
+ * need. */
 TKJ_OUT_OF_LINE tkj_pivot tkj_find_pivot_in_range(const tkj_element *row, tkj_i32 first,
                                                   tkj_i32 width, tkj_i32 begin, tkj_i32 end)
 {
     TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
-    const tkj_held_row own = {row, first, width, begin, end, 1};
-    const tkj_held_row *held = &own;
+    const tkj_held_row held = {row, first, width, begin, end, 1};
     if (tkj_thread() == 0)
-        shared->row = own;
-    tkj_sample_ranks ranks = tkj_ranks_of_parts(held->end - held->begin, TKJ_LIST);
-    const tkj_histogram *found = &shared->histogram;
+        shared->row = held;
+    const tkj_sample_ranks ranks = tkj_ranks_of_parts(end - begin, TKJ_LIST);
     tkj_u32 parts = ranks.size / TKJ_SAMPLE;
     float x[TKJ_SAMPLED];
-    tkj_load_sample(held, 0, parts, x);
-    const tkj_sample_bins bins = tkj_bin_sample(x, shared);
-    tkj_count_parts(held, parts, &bins, &shared->histogram);
+    tkj_load_sample(&held, 0, parts, x);
+    tkj_pivot pivot = {0.0f, 0.0f, true, 0};
+    const tkj_sample_bins bins = tkj_bin_sample(x, &pivot.plateau, shared);
+    if (pivot.plateau != 0)
+        return pivot;
+    tkj_count_parts(&held, parts, &bins, x, &shared->histogram);
     tkj_find_ranks_in_range(&ranks, shared);
-    tkj_u32 before = (tkj_u32)found->before;
-    tkj_u32 passing = before + (tkj_u32)found->inside;
-    bool too_many = (float)passing > 0.95f * ranks.full;
-    /* Of crowded bins more may be in the row. */
-    bool crowded = (float)passing + 2.0f * tkj_square_root((float)(tkj_u32)found->inside) >
-                       0.95f * ranks.full ||
-                   (found->bin == found->high_bin && (float)passing > 0.5f * ranks.full);
-    tkj_pivot pivot;
-    /* A difference to +0 has the sign of -0, to -0 none: both zeros are to pass (filter). */
-    float low = tkj_sample_bin_edge(&bins, (float)found->bin + 1.01f);
-    pivot.low = low == 0.0f ? -0.0f : low;
-    /* Above the whole bin, however the edge was rounded. */
-    float high = tkj_sample_bin_edge(&bins, (float)found->high_bin);
-    if (found->high_bin <= TKJ_SAMPLE_INFINITE) /* above the range there may be too many */
-        high = fminf(high + 2.0f * (high - low), 0.5f * TKJ_FLOAT_MAX);
-    pivot.high = tkj_float_of_key(tkj_float_key(high) + 1);
+    pivot = tkj_pivot_of_bins(&bins, &shared->histogram);
     if (tkj_thread() == 0)
         shared->counts[TKJ_DISTINCT] = tkj_bins_are_distinct(pivot.high, pivot.low);
-    pivot.on_plateau = false;
-    pivot.plateau = 0;
-    float middle = 0.5f * (float)(ranks.low + ranks.high); /* about that of the k-th largest */
-    float nans = (float)(shared->listed[1] & 0xffffu);
-    float infinite = (float)(shared->listed[1] >> 16);
-    float sure = middle + 2.0f * tkj_square_root(middle);
-    if (nans + infinite > 0.0f)
-        pivot.plateau = nans > infinite ? 0xffffffffu : tkj_float_key(TKJ_FLOAT_INFINITY);
-    if (nans + infinite >= sure) {
-        pivot.plateau = nans >= sure ? 0xffffffffu : tkj_float_key(TKJ_FLOAT_INFINITY);
-        pivot.on_plateau = true;
-    } else if (crowded) {
-        bool behind = (float)before >= middle; /* the k-th largest is likely before the bin */
-        if (tkj_thread() == 0)
-            shared->listed[0] = 0;
-        const tkj_level level =
-            tkj_lowest_of_bin(held, parts, &bins, behind ? found->high_bin : found->bin, shared);
-        pivot.plateau = level.key;
-        pivot.on_plateau =
-            too_many || tkj_is_level(&level, behind ? before : passing, middle, shared);
-    }
+    tkj_find_plateau_beyond(&ranks, &pivot, shared);
+    if (!pivot.on_plateau)
+        tkj_find_plateau(&held, &ranks, &bins, x, &pivot, shared);
     return pivot;
 }
 
@@ -343,7 +388,14 @@ TKJ_OUT_OF_LINE void tkj_count_more(const tkj_element *row, tkj_i32 first, tkj_i
     const tkj_held_row held = {row, first, 0, begin, end, 1};
     TKJ_SHARED(tkj_held_shared, shared);
     tkj_block_barrier();
-    tkj_count_parts(&held, parts, 0, &shared->histogram);
+    tkj_histogram_clear(&shared->histogram);
+    tkj_block_barrier();
+    TKJ_NO_UNROLL
+    for (tkj_u32 part = 0; part < parts; part++) {
+        float x[TKJ_SAMPLED];
+        tkj_load_sample(&held, part, parts, x);
+        tkj_count_sample(x, &shared->histogram);
+    }
 }
 
 /** The pivots of a row by magnitude. Part 0 of 1 of its sample is counted. The same in every block

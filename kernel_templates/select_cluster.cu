@@ -197,7 +197,7 @@ TKJ_DEVICE void select_row(const tkj_select_params *p, tkj_i64 row, tkj_gatherin
         if (pivot.on_plateau)
             gather_await();
         if (pivot.on_plateau || !select_long(p, row, &held, &pivot, quads, gathering, shared)) {
-            if (!pivot.on_plateau && pivot.plateau != 0) /* counts once more */
+            if (tkj_retries_plateau(pivot.on_plateau, pivot.plateau)) /* counts once more */
                 gathering->parity ^= 1;
             select_unusual(p, row, pivot.on_plateau, pivot.plateau, gathering->parity);
         }

@@ -3,8 +3,8 @@
  * @file window.cuh
  * @brief The window of a row: which columns count, and which table row or offset they map to.
  *
- * Tensor data is not trusted: everything is clamped, in 64 bits, so that no value of lengths,
- * starts or tables leads outside a tensor.
+ * Tensor data is not trusted: everything is clamped, so that no value of lengths, starts or tables
+ * leads outside a tensor.
  */
 #ifndef TKJ_WINDOW_CUH
 #define TKJ_WINDOW_CUH

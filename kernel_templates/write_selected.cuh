@@ -7,9 +7,20 @@
 #include "emit.cuh"
 #include "sort.cuh"
 
+/* Set where rows that are not stored by fours in line are written by a call: then there is room for
+   more ways, at no cost for the others. */
+#ifndef TKJ_SLOTS_APART
+#define TKJ_SLOTS_APART 0
+#endif
+#if TKJ_SLOTS_APART
+#define TKJ_WRITE_SLOTS TKJ_OUT_OF_LINE
+#else
+#define TKJ_WRITE_SLOTS TKJ_DEVICE
+#endif
+
 #if TKJ_INDEX_BITS == 32
-/* Raw indices are stored by fours, too, where they are not the indices again: then they are hardly
-   asked for, and asking whether they are cost rows of 8192 scores 1.5 %. */
+/* Are raw indices stored by fours in line, too? Not where they are the indices again: then they are
+   hardly asked for, and asking whether they are cost rows of 8192 scores 1.5 %. */
 #define TKJ_RAW_QUADS (TKJ_LAYOUT != TKJ_PLAIN)
 
 /** A row's slots of int32 outputs. */
@@ -26,12 +37,11 @@ TKJ_DEVICE tkj_output_row tkj_output_row_of(const tkj_select_params *p, tkj_i64 
     return output;
 }
 
-/** True if there are no other outputs, and they may be stored by fours. */
+/** True if no values are wanted, and these outputs may be stored by fours. */
 TKJ_DEVICE bool tkj_stores_quads(const tkj_select_params *p, const tkj_output_row *output)
 {
     tkj_u64 address = (tkj_u64)output->indices | (tkj_u64)output->raw_indices;
-    return TKJ_TOPK % 4 == 0 && address % 16 == 0 && !p->values &&
-           (TKJ_RAW_QUADS || !p->raw_indices);
+    return TKJ_TOPK % 4 == 0 && address % 16 == 0 && !p->values;
 }
 
 /** Four selected positions from slot s on, a multiple of 4; all hold one. */
@@ -89,15 +99,37 @@ TKJ_DEVICE void tkj_write_padding(const tkj_select_params *p, tkj_i64 row, tkj_i
         tkj_emit_padding(p, row, s);
 }
 
+/** Writes a selection slot by slot, or all slots and raw indices by fours. */
+TKJ_WRITE_SLOTS void tkj_write_slots(const tkj_select_params *p, tkj_i64 row,
+                                     const tkj_window window, const tkj_selection selection)
+{
+    tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window.start,
+                             1};
+#if TKJ_INDEX_BITS == 32 && !TKJ_RAW_QUADS && TKJ_SLOTS_APART
+    tkj_i32 *raw = p->raw_indices + row * p->raw_indices_stride; /* parameters all at once */
+    const tkj_output_row output = {(tkj_i32 *)p->indices + row * p->indices_stride,
+                                   p->raw_indices ? raw : 0};
+    bool is_full = selection.count == TKJ_TOPK && (selection.selected || selection.positions);
+    if (is_full && tkj_stores_quads(p, &output)) {
+        tkj_write_full_quads(p, &output, &window, &selection);
+        return;
+    }
+#endif
+    TKJ_NO_UNROLL
+    for (tkj_i64 s = tkj_thread(); s < selection.count; s += TKJ_THREADS)
+        tkj_emit(p, row, &window, &elements, s, tkj_selected_at(&selection, s));
+    tkj_write_padding(p, row, selection.count);
+}
+
 /** Writes a selection, sorted if the spec is. Its arrays, of k positions, may be part of `sort`; a
  * barrier must have come since they were written. */
 TKJ_DEVICE void tkj_write_selection(const tkj_select_params *p, tkj_i64 row,
                                     const tkj_window *window, const tkj_selection *selected,
                                     tkj_sort_shared *sort)
 {
+#if TKJ_SORTED
     tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window->start,
                              1};
-#if TKJ_SORTED
     tkj_slots slots = {(tkj_index *)p->indices + row * p->indices_stride, 1};
     const tkj_selection sorted = tkj_sort(&elements, selected, window->length, &slots, sort);
     const tkj_selection *selection = &sorted;
@@ -106,8 +138,8 @@ TKJ_DEVICE void tkj_write_selection(const tkj_select_params *p, tkj_i64 row,
 #endif
 #if TKJ_INDEX_BITS == 32
     const tkj_output_row output = tkj_output_row_of(p, row);
-    if (tkj_stores_quads(p, &output) && !selection->slots.data &&
-        (!TKJ_SORTED || selection->count == TKJ_TOPK)) {
+    if (tkj_stores_quads(p, &output) && (TKJ_RAW_QUADS || !p->raw_indices) &&
+        !selection->slots.data && (!TKJ_SORTED || selection->count == TKJ_TOPK)) {
         if (selection->selected || selection->positions)
             tkj_write_full_quads(p, &output, window, selection);
         else
@@ -115,10 +147,7 @@ TKJ_DEVICE void tkj_write_selection(const tkj_select_params *p, tkj_i64 row,
         return;
     }
 #endif
-    TKJ_NO_UNROLL
-    for (tkj_i64 s = tkj_thread(); s < selection->count; s += TKJ_THREADS)
-        tkj_emit(p, row, window, &elements, s, tkj_selected_at(selection, s));
-    tkj_write_padding(p, row, selection->count);
+    tkj_write_slots(p, row, *window, *selection);
 }
 
 #endif /* TKJ_WRITE_SELECTED_CUH */

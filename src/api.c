@@ -10,6 +10,7 @@
 #include "spec.h"
 #include "status.h"
 #include "tensor.h"
+#include "variant_choice.h"
 
 static topk_jit_status check_context(const topk_jit_context *context)
 {
@@ -145,7 +146,7 @@ static topk_jit_status launch_best(const tkj_prepared *prepared, const gpu_call 
     };
     if (parts > 1)
         return launch_split(&work, shape, parts, call->selection, stream);
-    if (!variant->lines || call->lines == NULL) /* a selection has no variants for lines */
+    if (variant->lines == TKJ_NO_LINES || call->lines == NULL) /* of no fast_topk */
         return tkj_driver_launch(&work, call->selection, stream);
     call->lines->lines = share.lines;
     call->lines->lanes = share.lanes;
@@ -155,10 +156,10 @@ static topk_jit_status launch_best(const tkj_prepared *prepared, const gpu_call 
 static topk_jit_status launch(topk_jit_context *context, const gpu_call *call, CUstream stream)
 {
     topk_jit_status status = TOPK_JIT_OK;
-    const tkj_prepared *prepared =
-        tkj_kernel_map_find(&context->kernels, call->spec, call->ordinal);
     if (call->shape->rows == 0)
         return TOPK_JIT_OK;
+    const tkj_prepared *prepared =
+        tkj_kernel_map_find(&context->kernels, call->spec, call->ordinal);
     if (prepared == NULL)
         prepared = prepare_for_call(context, call->spec, call->ordinal, stream, &status);
     return prepared == NULL ? status : launch_best(prepared, call, stream);

@@ -72,6 +72,7 @@ void tkj_prelude(const topk_jit_spec *spec, const tkj_variant *variant, char tex
              "#define TKJ_CLUSTERS %d\n"
              "#define TKJ_ONE_ROW %d\n"
              "#define TKJ_SORT_CAPACITY %" PRIu32 "\n"
+             "#define TKJ_STAGED_PAGES %" PRIu32 "\n"
              "#define TKJ_SHARED_BYTES %" PRIu32 "\n"
              "#include \"%s\"\n",
              entry, spec->topk, dtype_constant(spec->dtype),
@@ -80,6 +81,6 @@ void tkj_prelude(const topk_jit_spec *spec, const tkj_variant *variant, char tex
              selection.deterministic || selection.tie_break != TOPK_JIT_TIE_BREAK_NONE,
              selection.tie_break == TOPK_JIT_TIE_BREAK_LARGEST, selection.nan_last, selection.check,
              variant->threads, variant->items, variant->blocks_per_sm, variant->clusters,
-             variant->one_row, variant->sort_capacity, variant->shared_bytes,
+             variant->one_row, variant->sort_capacity, variant->staged_pages, variant->shared_bytes,
              variant->template_name);
 }

@@ -11,7 +11,7 @@
 #include <topk_jit/topk_jit.h>
 
 #include "params.h"
-#include "variants.h"
+#include "variant_choice.h"
 
 /** One selection. */
 typedef struct tkj_select_problem {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a spec's kernels a call launches, and in what shape. */
+#include "variant_choice.h"
+
 #include "ordered_key.h"
 #include "params.h"
-#include "variants.h"
 
 /** Elements of a row from the 16-byte boundary before it. */
 static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
@@ -16,7 +16,7 @@ static bool takes(const tkj_variant *variant, const topk_jit_spec *spec,
                   const tkj_call_shape *shape)
 {
     bool is_bounded = shape->rows > (shape->max_sms > 0 ? shape->max_sms : INT32_MAX);
-    if ((shape->lines_only && !variant->lines) || (variant->one_row && is_bounded))
+    if ((shape->lines_only && variant->lines == TKJ_NO_LINES) || (variant->one_row && is_bounded))
         return false;
     return variant->capacity >= (variant->whole ? shape->width : reach(spec, shape));
 }
@@ -145,10 +145,11 @@ static tkj_line_share share_of_short(const tkj_variant *variant, const tkj_call_
 tkj_line_share tkj_variants_lines(const tkj_variant *variant, const tkj_call_shape *shape,
                                   const tkj_device_facts *facts)
 {
-    if (!variant->lines || variant->capacity == 0)
-        return (tkj_line_share){1, 1};
-    return (variant->capacity == INT64_MAX ? share_of_max : share_of_short)(variant, shape,
-                                                                            sms_of(shape, facts));
+    if (variant->lines == TKJ_MAX_LINES)
+        return share_of_max(variant, shape, sms_of(shape, facts));
+    if (variant->lines == TKJ_SHORT_LINES)
+        return share_of_short(variant, shape, sms_of(shape, facts));
+    return (tkj_line_share){1, 1};
 }
 
 uint32_t tkj_variants_parts_grid(const tkj_call_shape *shape, uint32_t parts)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "variants.h"
 
+#include "device.h"
 #include "ordered_key.h"
 #include "params.h"
 #include "spec.h"
@@ -148,6 +149,35 @@ static tkj_variant registers_variant(const topk_jit_spec *spec, const registers_
     };
 }
 
+/* Smaller pages are so many that copying all of them takes longer than fetching k. */
+#define STAGED_PAGE_SIZE_MIN 16
+
+/** Shared memory of an SM: programming guide, technical specifications. */
+static uint32_t shared_of_sm(int architecture)
+{
+    if (architecture < 80)
+        return 64 * 1024;
+    if (architecture == 80 || architecture == 87)
+        return 164 * 1024;
+    return architecture >= 90 && architecture < 120 ? 228 * 1024 : 100 * 1024;
+}
+
+/** Lets a variant of select_registers.cu hold the page table of a row, where that leaves its blocks
+ * room on an SM. */
+static void stage_pages(const topk_jit_spec *spec, int architecture, tkj_variant *variant)
+{
+    const uint32_t reserved = 1024; /* of each block, by the driver */
+    if (spec->layout != TOPK_JIT_LAYOUT_PAGED || spec->page_size < STAGED_PAGE_SIZE_MIN)
+        return;
+    uint32_t pages = (uint32_t)((variant->capacity - 1) / spec->page_size + 1);
+    pages = (pages + variant->threads - 1) / variant->threads * variant->threads;
+    uint32_t bytes = variant->shared_bytes + 15u + 4u * pages;
+    if (variant->blocks_per_sm * (bytes + reserved) > shared_of_sm(architecture))
+        return;
+    variant->staged_pages = pages;
+    variant->shared_bytes = bytes / 16u * 16u + 16u;
+}
+
 /* The largest k of which a sample lets few enough others pass beside it. */
 #define STREAM_TOPK_MAX 4096
 
@@ -260,8 +290,10 @@ static size_t add_selections(const topk_jit_spec *spec, int architecture, size_t
     if (!spec->sorted)
         out[count++] = whole_variant(spec);
     for (size_t i = 0; i < sizeof registers_shapes / sizeof registers_shapes[0]; i++)
-        if (has_registers(spec, &registers_shapes[i]))
-            out[count++] = registers_variant(spec, &registers_shapes[i]);
+        if (has_registers(spec, &registers_shapes[i])) {
+            out[count] = registers_variant(spec, &registers_shapes[i]);
+            stage_pages(spec, architecture, &out[count++]);
+        }
     if (spec->topk <= STREAM_TOPK_MAX && architecture >= 80) { /* 7.5 has 64 KiB a block */
         out[count] = stream_variant(spec);
         out[count].one_row = spec->sorted && out[count].blocks_per_sm > 1;
@@ -288,7 +320,7 @@ static tkj_variant general_lines_variant(const topk_jit_spec *selection)
     const uint32_t line = histogram_bytes(selection, GENERAL_THREADS) + TKJ_STAGED_BYTES + 16u;
     variant.template_name = "fast_topk_general.cu";
     variant.shared_bytes = LARGER(variant.shared_bytes, line);
-    variant.lines = true;
+    variant.lines = TKJ_ANY_LINES;
     return variant;
 }
 
@@ -305,7 +337,7 @@ static tkj_variant max_variant(const topk_jit_spec *spec)
         .shared_bytes = threads * 16, /* a key and an index each */
         .capacity = INT64_MAX,
         .whole = true,
-        .lines = true,
+        .lines = TKJ_MAX_LINES,
     };
 }
 
@@ -326,7 +358,7 @@ static tkj_variant short_variant(const topk_jit_spec *spec)
         .shared_bytes = keys * key + (threads / 32 + 32) * topk * 2 + 16,
         .capacity = 32 * (int64_t)items,
         .whole = true,
-        .lines = true,
+        .lines = TKJ_SHORT_LINES,
     };
 }
 

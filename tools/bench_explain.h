@@ -5,7 +5,7 @@
 
 #include "bench_plan.h"
 #include "device.h"
-#include "variants.h"
+#include "variant_choice.h"
 
 /** What a call launches. */
 typedef struct bench_launch {

@@ -6,7 +6,7 @@
 #include "call.h"
 #include "kernels.h"
 #include "params.h"
-#include "variants.h"
+#include "variant_choice.h"
 
 /** The spec of a listed kernel. */
 topk_jit_spec tkj_simt_spec(const tkj_simt_listed *listed);

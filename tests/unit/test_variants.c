@@ -153,6 +153,52 @@ static void unsorted_slots_need_no_sort(void **state)
     assert_int_equal(general_variant(&spec, 90).shared_bytes, unsorted);
 }
 
+/* Shared memory of an SM: programming guide, technical specifications. */
+static uint32_t shared_of_sm(int architecture)
+{
+    if (architecture == 80)
+        return 164 * 1024;
+    return shared_limit(architecture) + (architecture < 80 ? 0 : 1024);
+}
+
+static void page_tables_are_staged_where_blocks_keep_their_room(void **state)
+{
+    (void)state;
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    spec.layout = TOPK_JIT_LAYOUT_PAGED;
+    for (size_t a = 0; a < COUNT(architectures); a++)
+        for (spec.page_size = 1; spec.page_size <= 1 << 30; spec.page_size *= 2) {
+            tkj_variant variants[TKJ_VARIANTS_MAX];
+            size_t count = tkj_variants_enumerate(&spec, architectures[a], variants);
+            for (size_t v = 0; v < count; v++) {
+                const tkj_variant *variant = &variants[v];
+                bool in_registers = strcmp(variant->template_name, "select_registers.cu") == 0;
+                if (!in_registers || spec.page_size < 16) {
+                    assert_int_equal(variant->staged_pages, 0);
+                    continue;
+                }
+                assert_int_equal(variant->staged_pages % variant->threads, 0);
+                if (architectures[a] >= 90 && architectures[a] < 120)
+                    assert_true(variant->staged_pages * spec.page_size >= variant->capacity);
+                assert_true(variant->staged_pages == 0 ||
+                            variant->blocks_per_sm * (variant->shared_bytes + 1024) <=
+                                shared_of_sm(architectures[a]));
+            }
+        }
+}
+
+static void no_other_layout_stages_a_table(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < spec_sweep_count(); i++) {
+        topk_jit_spec spec = spec_sweep_at(i);
+        tkj_variant variants[TKJ_VARIANTS_MAX];
+        size_t count = tkj_variants_enumerate(&spec, 90, variants);
+        for (size_t v = 0; v < count && spec.layout != TOPK_JIT_LAYOUT_PAGED; v++)
+            assert_int_equal(variants[v].staged_pages, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +208,8 @@ int main(void)
         cmocka_unit_test(general_kernel_runs_on_every_gpu),
         cmocka_unit_test(slots_are_sorted_in_shared_memory_as_long_as_they_fit),
         cmocka_unit_test(unsorted_slots_need_no_sort),
+        cmocka_unit_test(page_tables_are_staged_where_blocks_keep_their_room),
+        cmocka_unit_test(no_other_layout_stages_a_table),
     };
     return cmocka_run_group_tests_name("variants", tests, NULL, NULL);
 }
