@@ -56,7 +56,7 @@ typedef struct tkj_held_shared {
     tkj_u64 candidates[TKJ_COMPARED]; /* codes */
     tkj_choice refined;               /* held_refine.cuh; of thread 0 */
     tkj_u32 listed[2];                /* positions that are taken, candidates */
-    tkj_u32 high[TKJ_WARPS];          /* extreme keys of each warp's scores */
+    tkj_u32 high[TKJ_WARPS];          /* extreme keys of each warp's scores, or of sample parts */
     tkj_u32 low[TKJ_WARPS];
     tkj_scan_shared scan;
     tkj_window window; /* for what comes after: out of the registers until then */

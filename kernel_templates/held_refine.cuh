@@ -77,8 +77,12 @@ TKJ_DEVICE tkj_key_range range_of_candidates(const tkj_held_row *held, tkj_u32 c
     return range_of_all(&range, shared);
 }
 
-/** True if all candidates are equal, in every thread: asked first, for it takes a fourth of what
- * their range takes. Zeros of both signs are. Ends with a barrier. */
+/* So many candidates in one bin are most likely equal: a tenth of a row of ten values is. */
+#define TKJ_LIKELY_EQUAL (TKJ_CAPACITY / 16)
+
+/** True if all candidates are equal, in every thread; zeros of both signs are. Takes a fourth of
+ * what their range takes, but one more look at the scores where they are not. Ends with a barrier.
+ */
 TKJ_DEVICE bool are_equal(const tkj_held_row *held, tkj_u32 candidates, tkj_held_shared *shared)
 {
     tkj_key_range range = {0, 0xffffffffu};
@@ -264,7 +268,7 @@ TKJ_REFINE tkj_u64 refine_choice(const tkj_held_row held, tkj_u32 taken, tkj_u32
         try_plateau(&held, bottom, &choice, &shared->scan);
     else
         choice.all_equal = shape.distinct && bin > 0 && bin < TKJ_BINS - 1;
-    if (is_crowded(&choice) && choice.count > TKJ_CAPACITY / 16)
+    if (is_crowded(&choice) && choice.count > TKJ_LIKELY_EQUAL)
         choice.all_equal = are_equal(&held, choice.candidates, shared);
     TKJ_NO_UNROLL
     while (is_crowded(&choice)) {

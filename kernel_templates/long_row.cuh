@@ -11,7 +11,7 @@
 #include "gather.cuh"
 #include "listed_row.cuh"
 #include "radix.cuh"
-#include "sampled_pivot.cuh"
+#include "sampled_range.cuh"
 #include "write_selected.cuh"
 
 TKJ_STATIC_ASSERT(TKJ_TOPK <= TKJ_LIST * 2 / 3, "enough more than k scores may pass");

@@ -12,7 +12,7 @@
 
 /* Version of the templates' contract with the library; a directory that carries another one is not
    used. Raise it with every change of this file or of what preludes define. */
-#define TKJ_TEMPLATE_ABI 4
+#define TKJ_TEMPLATE_ABI 5
 
 #ifdef __CUDACC_RTC__
 typedef signed char tkj_i8;

@@ -190,7 +190,8 @@ TKJ_DEVICE void tkj_prefetch(const void *address, tkj_u32 bytes)
 }
 
 /** An element of memory, or something else; without a branch, so that several are loaded at once.
- */
+ * Compilers do not know that it reads memory: what the kernel itself writes is to be ordered by
+ * something that the address comes from. */
 TKJ_DEVICE tkj_i32 tkj_load_if(bool condition, const tkj_i32 *address, tkj_i32 otherwise)
 {
     tkj_i32 value;

@@ -11,7 +11,7 @@
  * Synchronisation: block barriers only. Blocks share nothing and leave nothing behind.
  */
 #define TKJ_UNIT_STRIDE 1
-#define TKJ_SLOTS_APART 1
+#define TKJ_SLOTS_APART (!TKJ_SORTED) /* a sort leaves no registers for a call */
 
 #include "held_row.cuh"
 #include "write_selected.cuh"
@@ -19,14 +19,14 @@
 /* Entries of the page table that a thread loads, of those that shared memory has room for. */
 #define PAGES_EACH (TKJ_STAGED_PAGES / TKJ_THREADS)
 
-/** Shared memory: one phase at a time. */
+/** Shared memory. */
 typedef struct tkj_registers_shared {
-    union {
+    union {                   /* one phase at a time */
         tkj_held_shared held; /* step 2 */
         tkj_sort_shared sort; /* step 3 */
     };
 #if TKJ_STAGED_PAGES
-    tkj_i32 pages[TKJ_STAGED_PAGES]; /* of a simple table */
+    tkj_i32 pages[TKJ_STAGED_PAGES]; /* of a simple table, for all positions of a row */
 #endif
 } tkj_registers_shared;
 

@@ -20,7 +20,7 @@
 typedef struct tkj_window {
     tkj_i64 start;        /* first column */
     tkj_i64 length;       /* 0 where the row has no table row */
-    const tkj_i32 *pages; /* paged: the entry of position 0; */
+    const tkj_i32 *pages; /* paged: the entry of position 0, or a copy in shared memory; */
     tkj_count first;      /* of it and those behind it the table has this one */
     tkj_count entries;    /* and the next ones, so many */
     tkj_i64 offset;       /* ragged: added to a position */

@@ -146,7 +146,7 @@ static topk_jit_status launch_best(const tkj_prepared *prepared, const gpu_call 
     };
     if (parts > 1)
         return launch_split(&work, shape, parts, call->selection, stream);
-    if (variant->lines == TKJ_NO_LINES || call->lines == NULL) /* of no fast_topk */
+    if (variant->lines == TKJ_LINES_NONE || call->lines == NULL) /* params are a selection's */
         return tkj_driver_launch(&work, call->selection, stream);
     call->lines->lines = share.lines;
     call->lines->lanes = share.lanes;

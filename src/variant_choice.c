@@ -16,7 +16,7 @@ static bool takes(const tkj_variant *variant, const topk_jit_spec *spec,
                   const tkj_call_shape *shape)
 {
     bool is_bounded = shape->rows > (shape->max_sms > 0 ? shape->max_sms : INT32_MAX);
-    if ((shape->lines_only && variant->lines == TKJ_NO_LINES) || (variant->one_row && is_bounded))
+    if ((shape->lines_only && variant->lines == TKJ_LINES_NONE) || (variant->one_row && is_bounded))
         return false;
     return variant->capacity >= (variant->whole ? shape->width : reach(spec, shape));
 }
@@ -145,9 +145,9 @@ static tkj_line_share share_of_short(const tkj_variant *variant, const tkj_call_
 tkj_line_share tkj_variants_lines(const tkj_variant *variant, const tkj_call_shape *shape,
                                   const tkj_device_facts *facts)
 {
-    if (variant->lines == TKJ_MAX_LINES)
+    if (variant->lines == TKJ_LINES_MAXIMUM)
         return share_of_max(variant, shape, sms_of(shape, facts));
-    if (variant->lines == TKJ_SHORT_LINES)
+    if (variant->lines == TKJ_LINES_SHORT)
         return share_of_short(variant, shape, sms_of(shape, facts));
     return (tkj_line_share){1, 1};
 }

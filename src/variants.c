@@ -320,7 +320,7 @@ static tkj_variant general_lines_variant(const topk_jit_spec *selection)
     const uint32_t line = histogram_bytes(selection, GENERAL_THREADS) + TKJ_STAGED_BYTES + 16u;
     variant.template_name = "fast_topk_general.cu";
     variant.shared_bytes = LARGER(variant.shared_bytes, line);
-    variant.lines = TKJ_ANY_LINES;
+    variant.lines = TKJ_LINES_ANY;
     return variant;
 }
 
@@ -337,7 +337,7 @@ static tkj_variant max_variant(const topk_jit_spec *spec)
         .shared_bytes = threads * 16, /* a key and an index each */
         .capacity = INT64_MAX,
         .whole = true,
-        .lines = TKJ_MAX_LINES,
+        .lines = TKJ_LINES_MAXIMUM,
     };
 }
 
@@ -358,7 +358,7 @@ static tkj_variant short_variant(const topk_jit_spec *spec)
         .shared_bytes = keys * key + (threads / 32 + 32) * topk * 2 + 16,
         .capacity = 32 * (int64_t)items,
         .whole = true,
-        .lines = TKJ_SHORT_LINES,
+        .lines = TKJ_LINES_SHORT,
     };
 }
 

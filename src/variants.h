@@ -15,12 +15,13 @@
 
 #define TKJ_VARIANTS_MAX 9
 
-/** Lines of any strides that a kernel of fast_topk takes. */
+/** Lines of any strides that a kernel of fast_topk takes: none, for it selects from rows; any;
+ * short ones; for k = 1, of which it finds the maximum. */
 typedef enum tkj_line_kind {
-    TKJ_NO_LINES,
-    TKJ_ANY_LINES,
-    TKJ_SHORT_LINES,
-    TKJ_MAX_LINES
+    TKJ_LINES_NONE,
+    TKJ_LINES_ANY,
+    TKJ_LINES_SHORT,
+    TKJ_LINES_MAXIMUM
 } tkj_line_kind;
 
 /** One kernel: a template and its tuning constants. */

@@ -83,7 +83,7 @@ int64_t tkj_simt_capacity(const tkj_simt_listed *listed)
 
 bool tkj_simt_takes_lines(const tkj_simt_listed *listed)
 {
-    return variant_of(listed).lines != TKJ_NO_LINES;
+    return variant_of(listed).lines != TKJ_LINES_NONE;
 }
 
 /** Between this kernel and one that takes anything, would the library choose this one? It may run
@@ -92,7 +92,7 @@ static bool serves(const tkj_variant *variant, const topk_jit_spec *spec,
                    const tkj_call_shape *shape)
 {
     static const tkj_device_facts facts = {.compute_major = 9, .sm_count = 132};
-    tkj_variant either[] = {{.capacity = 0, .lines = TKJ_ANY_LINES}, *variant};
+    tkj_variant either[] = {{.capacity = 0, .lines = TKJ_LINES_ANY}, *variant};
     either[1].clusters = false;
     either[1].split = false;
     return variant->capacity == 0 || tkj_variants_choose(spec, either, 2, shape, &facts) == 1;
@@ -214,7 +214,7 @@ bool tkj_simt_run_selection(const tkj_simt_listed *listed, const topk_jit_spec *
     work.params = params;
     work.regions = regions;
     work.region_count = region_count;
-    if (shape->rows == 0 || variant.lines != TKJ_NO_LINES || !serves(&variant, spec, shape))
+    if (shape->rows == 0 || variant.lines != TKJ_LINES_NONE || !serves(&variant, spec, shape))
         return true;
     return variant.split ? run_split(&work, shape, message) : tkj_simt_run(&work, message);
 }

@@ -39,6 +39,7 @@ typedef struct wanted {
         ZEROS_IN_BIN,
         ZERO_PIVOT,
         ONE_A_TURN,
+        TWO_LEVELS,
         SAMPLES
     } sampled;         /* float32 only */
     bool shared_table; /* stride 0 */
@@ -202,6 +203,17 @@ static void take_one_a_turn(float *row, int64_t width)
     }
 }
 
+/** Sets a few more than k scores equal, and three times as many equal ones just below: a sample
+ * that has few of the former is not to take the latter for what the k-th is among. */
+static void put_two_levels(float *row, int64_t width, int64_t k)
+{
+    for (int64_t i = 0; i < width; i++) {
+        int64_t rank = i * 7919 % width;
+        float other = -10.0F * (float)(i + 1) / (float)width;
+        row[i] = rank < k + 18 ? 1.0001F : rank < 4 * k ? 1.0F : other;
+    }
+}
+
 static void add_scores(tkj_call *call, const wanted *w)
 {
     const topk_jit_spec *spec = &call->spec;
@@ -225,6 +237,8 @@ static void add_scores(tkj_call *call, const wanted *w)
         add_zeros((float *)score, w->width, spec->topk);
     else if (w->sampled == ZERO_PIVOT)
         put_pivot_at_zero((float *)score, w->width, spec->topk);
+    else if (w->sampled == TWO_LEVELS)
+        put_two_levels((float *)score, w->width, spec->topk);
     else if (w->sampled == ONE_A_TURN)
         take_one_a_turn((float *)score, w->width);
     else if (w->regions != NULL)
@@ -623,6 +637,13 @@ static void run_odd_scores(const tkj_simt_listed *listed, int64_t k)
         w = row;
         w.scale = scales[i];
         run(listed, &w, i + 3);
+    }
+    if (spec.dtype == TOPK_JIT_FLOAT32 && k <= 512 && k >= 32) {
+        wanted w = row;
+        w.sampled = TWO_LEVELS;
+        (void)tkj_simt_slow_paths();
+        run(listed, &w, 0);
+        assert_int_equal(tkj_simt_slow_paths(), 0);
     }
 }
 

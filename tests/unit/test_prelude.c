@@ -195,12 +195,14 @@ static void constants_of_the_variant_are_defined(void **state)
                                       .items = UINT32_MAX,
                                       .blocks_per_sm = 2,
                                       .sort_capacity = 7,
+                                      .staged_pages = 2048,
                                       .shared_bytes = 232448};
     static const char *const lines[] = {"#define TKJ_ENTRY topk_jit_other_k2048_f32_plain",
                                         "#define TKJ_THREADS 1024",
                                         "#define TKJ_ITEMS 4294967295",
                                         "#define TKJ_BLOCKS_PER_SM 2",
                                         "#define TKJ_SORT_CAPACITY 7",
+                                        "#define TKJ_STAGED_PAGES 2048",
                                         "#define TKJ_SHARED_BYTES 232448",
                                         "#include \"other.cu\""};
     char text[TKJ_PRELUDE_SIZE];
@@ -218,6 +220,7 @@ static void longest_prelude_is_whole(void **state)
                                         .threads = UINT32_MAX,
                                         .items = UINT32_MAX,
                                         .sort_capacity = UINT32_MAX,
+                                        .staged_pages = UINT32_MAX,
                                         .shared_bytes = UINT32_MAX,
                                         .blocks_per_sm = UINT32_MAX};
     topk_jit_spec spec = spec_sweep_longest();

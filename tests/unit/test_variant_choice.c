@@ -345,7 +345,7 @@ static void blocks_share_out_all_lines(void **state)
         size_t count = tkj_variants_enumerate(&spec, known, variants);
         size_t chosen = tkj_variants_choose(&spec, variants, count, &shape, &facts);
         assert_true(holds(&variants[chosen], &spec, &shape));
-        assert_true(variants[chosen].lines != TKJ_NO_LINES || !shape.lines_only);
+        assert_true(variants[chosen].lines != TKJ_LINES_NONE || !shape.lines_only);
         assert_true(!variants[chosen].one_row || shape.max_sms == 0 || shape.rows <= shape.max_sms);
         assert_shared_out(&variants[chosen], &shape,
                           tkj_variants_lines(&variants[chosen], &shape, &facts));
