@@ -282,8 +282,8 @@ static void copy_positions(tkj_call *call)
         }
 }
 
-/** The call once more without raw_indices, and perhaps without values: judged where the positions
- *  can be told, compared with the first run's indices where they must be the same. */
+/** The call once more without raw_indices, or values, or both, as the seed says: judged where the
+ *  positions can be told, compared with the first run's indices where they must be the same. */
 static bool run_without(const tkj_simt_listed *listed, tkj_call *call, uint64_t seed, char *message)
 {
     static const tkj_call_tensor absent;
@@ -293,20 +293,22 @@ static bool run_without(const tkj_simt_listed *listed, tkj_call *call, uint64_t 
     unsigned char *first = malloc(indices->block_size);
     assert_non_null(first);
     memcpy(first, indices->block, indices->block_size);
-    call->tensors[TKJ_CALL_RAW_INDICES] = absent;
-    if ((seed & 2) != 0)
+    bool keeps_raw = (seed & 4) != 0;
+    if (!keeps_raw)
+        call->tensors[TKJ_CALL_RAW_INDICES] = absent;
+    if (keeps_raw || (seed & 2) != 0)
         call->tensors[TKJ_CALL_VALUES] = absent;
     bool right = run(listed, call, seed, message);
     bool same = memcmp(first, indices->block, indices->block_size) == 0;
     call->tensors[TKJ_CALL_RAW_INDICES] = raw;
-    if (right && call->spec.layout == TOPK_JIT_LAYOUT_PLAIN) {
+    if (right && !keeps_raw && call->spec.layout == TOPK_JIT_LAYOUT_PLAIN)
         copy_positions(call);
+    if (right && (keeps_raw || call->spec.layout == TOPK_JIT_LAYOUT_PLAIN))
         right = tkj_call_judge(call, message);
-    }
     call->tensors[TKJ_CALL_VALUES] = values;
     free(first);
     if (right && call->spec.deterministic && !same)
-        snprintf(message, TKJ_SIMT_MESSAGE_SIZE, "without raw_indices the indices are others");
+        snprintf(message, TKJ_SIMT_MESSAGE_SIZE, "without other outputs the indices are others");
     return right && (same || !call->spec.deterministic);
 }
 

@@ -203,14 +203,14 @@ static void take_one_a_turn(float *row, int64_t width)
     }
 }
 
-/** Sets a few more than k scores equal, and three times as many equal ones just below: a sample
- * that has few of the former is not to take the latter for what the k-th is among. */
+/** Sets a few more than k scores equal, and many more equal ones just below: a sample that has few
+ * of the former is not to take the latter for what the k-th is among. */
 static void put_two_levels(float *row, int64_t width, int64_t k)
 {
     for (int64_t i = 0; i < width; i++) {
         int64_t rank = i * 7919 % width;
         float other = -10.0F * (float)(i + 1) / (float)width;
-        row[i] = rank < k + 18 ? 1.0001F : rank < 4 * k ? 1.0F : other;
+        row[i] = rank < k + 18 ? 1.0001F : rank < k + 2000 ? 1.0F : other;
     }
 }
 
@@ -282,12 +282,12 @@ static void make(tkj_call *call, const topk_jit_spec *spec, const wanted *w)
             tkj_call_add(call, TKJ_CALL_ROW_STARTS, TOPK_JIT_INT32, 1, w->rows, 1, 0, 0);
         *starts = w->start;
     }
-    /* Where the scores are aligned the indices are, too. */
+    /* Where the scores are aligned, indices are, too. */
     int64_t gap = w->shift == 0 ? 0 : 3;
     tkj_call_add(call, TKJ_CALL_INDICES, spec->index_dtype, 2, out_rows, spec->topk,
                  spec->topk + gap, w->shift % 4);
-    tkj_call_add(call, TKJ_CALL_RAW_INDICES, TOPK_JIT_INT32, 2, out_rows, spec->topk, spec->topk,
-                 3);
+    tkj_call_add(call, TKJ_CALL_RAW_INDICES, TOPK_JIT_INT32, 2, out_rows, spec->topk,
+                 spec->topk + gap, (size_t)gap);
     tkj_call_add(call, TKJ_CALL_VALUES, spec->dtype, 2, out_rows, spec->topk, spec->topk + 1, 1);
 }
 
@@ -638,19 +638,30 @@ static void run_odd_scores(const tkj_simt_listed *listed, int64_t k)
         w.scale = scales[i];
         run(listed, &w, i + 3);
     }
-    if (spec.dtype == TOPK_JIT_FLOAT32 && k <= 512 && k >= 32) {
-        wanted w = row;
-        w.sampled = TWO_LEVELS;
-        (void)tkj_simt_slow_paths();
-        run(listed, &w, 0);
-        assert_int_equal(tkj_simt_slow_paths(), 0);
-    }
 }
 
 static void odd_scores_are_judged_right(void **state)
 {
     (void)state;
     for_each(run_odd_scores);
+}
+
+/** Rows of which a sample has hardly any of the k largest. */
+static void run_hardly_sampled(const tkj_simt_listed *listed, int64_t k)
+{
+    const topk_jit_spec spec = tkj_simt_spec(listed);
+    const wanted row = {.rows = 1, .width = MARKED, .score_stride = MARKED, .sampled = TWO_LEVELS};
+    if (!is_streamed(listed) || spec.dtype != TOPK_JIT_FLOAT32 || k < 16 || k > 512)
+        return;
+    (void)tkj_simt_slow_paths();
+    run(listed, &row, 2);
+    assert_int_equal(tkj_simt_slow_paths(), 0);
+}
+
+static void hardly_sampled_rows_take_no_slow_path(void **state)
+{
+    (void)state;
+    for_each(run_hardly_sampled);
 }
 
 /** Rows that are sorted in more than one turn, and by the network, in all sizes around a crowd.
@@ -749,6 +760,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(long_rows_are_judged_right),
         cmocka_unit_test(plateaus_at_the_last_place_are_judged_right),
         cmocka_unit_test(mixed_rows_are_judged_right),
+        cmocka_unit_test(hardly_sampled_rows_take_no_slow_path),
         cmocka_unit_test(odd_scores_are_judged_right),
         cmocka_unit_test(crowded_sorts_are_judged_right),
         cmocka_unit_test(misleading_samples_are_judged_right),
