@@ -14,6 +14,13 @@
 #include "held_choice.cuh"
 #include "value_bins.cuh"
 
+/* Blocks of 1024 threads were 2 % slower with a call; with TKJ_ORDERED registers would not do. */
+#if TKJ_THREADS < 1024 || TKJ_ORDERED
+#define TKJ_REFINE TKJ_OUT_OF_LINE
+#else
+#define TKJ_REFINE TKJ_DEVICE
+#endif
+
 /* Groups that are loaded at once. */
 #define TOGETHER ((TKJ_GROUPS + 1) / 2)
 #define TKJ_STEP (TOGETHER * TKJ_GROUP)
@@ -82,18 +89,19 @@ TKJ_DEVICE tkj_key_range range_of_candidates(const tkj_held_row *held, tkj_u32 c
 
 /** True if all candidates are equal, in every thread; zeros of both signs are. Takes a fourth of
  * what their range takes, but one more look at the scores where they are not. Ends with a barrier.
- */
-TKJ_DEVICE bool are_equal(const tkj_held_row *held, tkj_u32 candidates, tkj_held_shared *shared)
+ * A call of its own: in line it took six registers more of each kernel. */
+TKJ_REFINE bool are_equal(const tkj_held_row held, tkj_u32 candidates)
 {
+    TKJ_SHARED(tkj_held_shared, shared); /* comes first in every kernel's */
     tkj_key_range range = {0, 0xffffffffu};
     if (candidates != 0) {
-        const tkj_u32 place = position_of(held, tkj_lowest_bit(candidates));
-        const float own = tkj_float_of(held->row[held->begin + (tkj_i32)place]) + 0.0f;
+        const tkj_u32 place = position_of(&held, tkj_lowest_bit(candidates));
+        const float own = tkj_float_of(held.row[held.begin + (tkj_i32)place]) + 0.0f;
         tkj_u32 differing = 0;
         TKJ_NO_UNROLL
         for (tkj_u32 g = 0; g < TKJ_GROUPS; g += TOGETHER) {
             float x[TKJ_STEP];
-            load_step(held, g, x);
+            load_step(&held, g, x);
             TKJ_UNROLL
             for (tkj_u32 i = 0; i < TKJ_STEP; i++)
                 if (candidates >> (g * TKJ_GROUP) >> i & 1)
@@ -245,13 +253,6 @@ TKJ_DEVICE void settle_equal(tkj_choice *choice, tkj_held_shared *shared)
     choice->count = 0;
 }
 
-/* Blocks of 1024 threads were 2 % slower with a call; with TKJ_ORDERED registers would not do. */
-#if TKJ_THREADS < 1024 || TKJ_ORDERED
-#define TKJ_REFINE TKJ_OUT_OF_LINE
-#else
-#define TKJ_REFINE TKJ_DEVICE
-#endif
-
 /** All rounds. @return taken scores in the upper half, candidates in the lower one; what all
  * threads share is in shared->refined. Ends with a barrier. */
 TKJ_REFINE tkj_u64 refine_choice(const tkj_held_row held, tkj_u32 taken, tkj_u32 candidates,
@@ -269,7 +270,7 @@ TKJ_REFINE tkj_u64 refine_choice(const tkj_held_row held, tkj_u32 taken, tkj_u32
     else
         choice.all_equal = shape.distinct && bin > 0 && bin < TKJ_BINS - 1;
     if (is_crowded(&choice) && choice.count > TKJ_LIKELY_EQUAL)
-        choice.all_equal = are_equal(&held, choice.candidates, shared);
+        choice.all_equal = are_equal(held, choice.candidates);
     TKJ_NO_UNROLL
     while (is_crowded(&choice)) {
         const tkj_key_range range = range_of_candidates(&held, choice.candidates, shared);

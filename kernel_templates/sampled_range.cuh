@@ -224,7 +224,7 @@ TKJ_DEVICE void tkj_find_plateau_beyond(const tkj_sample_ranks *ranks, tkj_pivot
     float nans = (float)shared->beyond[TKJ_SAMPLE_NAN];
     float infinite = (float)shared->beyond[TKJ_SAMPLE_INFINITE];
     pivot->on_plateau = tkj_surely_fewer(ranks->mean, nans + infinite);
-    bool is_nan = pivot->on_plateau ? tkj_surely_fewer(ranks->mean, nans) : nans >= infinite;
+    bool is_nan = nans >= (pivot->on_plateau ? ranks->mean : infinite);
     if (nans + infinite > 0.0f)
         pivot->plateau = is_nan ? 0xffffffffu : tkj_float_key(TKJ_FLOAT_INFINITY);
 }

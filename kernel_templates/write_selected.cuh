@@ -12,11 +12,6 @@
 #ifndef TKJ_SLOTS_APART
 #define TKJ_SLOTS_APART 0
 #endif
-#if TKJ_SLOTS_APART
-#define TKJ_WRITE_SLOTS TKJ_OUT_OF_LINE
-#else
-#define TKJ_WRITE_SLOTS TKJ_DEVICE
-#endif
 
 #if TKJ_INDEX_BITS == 32
 /* Are raw indices stored by fours in line, too? Not where they are the indices again: then they are
@@ -99,13 +94,24 @@ TKJ_DEVICE void tkj_write_padding(const tkj_select_params *p, tkj_i64 row, tkj_i
         tkj_emit_padding(p, row, s);
 }
 
+/** Writes a selection slot by slot. */
+TKJ_DEVICE void tkj_write_slots(const tkj_select_params *p, tkj_i64 row, const tkj_window *window,
+                                const tkj_selection *selection, const tkj_elements *elements)
+{
+    TKJ_NO_UNROLL
+    for (tkj_i64 s = tkj_thread(); s < selection->count; s += TKJ_THREADS)
+        tkj_emit(p, row, window, elements, s, tkj_selected_at(selection, s));
+    tkj_write_padding(p, row, selection->count);
+}
+
+#if TKJ_SLOTS_APART
 /** Writes a selection slot by slot, or all slots and raw indices by fours. */
-TKJ_WRITE_SLOTS void tkj_write_slots(const tkj_select_params *p, tkj_i64 row,
+TKJ_OUT_OF_LINE void tkj_write_apart(const tkj_select_params *p, tkj_i64 row,
                                      const tkj_window window, const tkj_selection selection)
 {
     tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window.start,
                              1};
-#if TKJ_INDEX_BITS == 32 && !TKJ_RAW_QUADS && TKJ_SLOTS_APART
+#if TKJ_INDEX_BITS == 32 && !TKJ_RAW_QUADS
     tkj_i32 *raw = p->raw_indices + row * p->raw_indices_stride; /* parameters all at once */
     const tkj_output_row output = {(tkj_i32 *)p->indices + row * p->indices_stride,
                                    p->raw_indices ? raw : 0};
@@ -115,11 +121,9 @@ TKJ_WRITE_SLOTS void tkj_write_slots(const tkj_select_params *p, tkj_i64 row,
         return;
     }
 #endif
-    TKJ_NO_UNROLL
-    for (tkj_i64 s = tkj_thread(); s < selection.count; s += TKJ_THREADS)
-        tkj_emit(p, row, &window, &elements, s, tkj_selected_at(&selection, s));
-    tkj_write_padding(p, row, selection.count);
+    tkj_write_slots(p, row, &window, &selection, &elements);
 }
+#endif
 
 /** Writes a selection, sorted if the spec is. Its arrays, of k positions, may be part of `sort`; a
  * barrier must have come since they were written. */
@@ -127,9 +131,9 @@ TKJ_DEVICE void tkj_write_selection(const tkj_select_params *p, tkj_i64 row,
                                     const tkj_window *window, const tkj_selection *selected,
                                     tkj_sort_shared *sort)
 {
-#if TKJ_SORTED
     tkj_elements elements = {(const tkj_element *)p->score + row * p->score_stride + window->start,
                              1};
+#if TKJ_SORTED
     tkj_slots slots = {(tkj_index *)p->indices + row * p->indices_stride, 1};
     const tkj_selection sorted = tkj_sort(&elements, selected, window->length, &slots, sort);
     const tkj_selection *selection = &sorted;
@@ -147,7 +151,11 @@ TKJ_DEVICE void tkj_write_selection(const tkj_select_params *p, tkj_i64 row,
         return;
     }
 #endif
-    tkj_write_slots(p, row, *window, *selection);
+#if TKJ_SLOTS_APART
+    tkj_write_apart(p, row, *window, *selection);
+#else
+    tkj_write_slots(p, row, window, selection, &elements);
+#endif
 }
 
 #endif /* TKJ_WRITE_SELECTED_CUH */
