@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver.h"
 #include "gpu_call.h"
 #include "ordered_key.h"
 #include "scores.h"
 #include "spec.h"
+#include "variant_choice.h"
 
 static topk_jit_spec make_spec(topk_jit_layout layout, topk_jit_dtype dtype, int64_t k)
 {
@@ -90,7 +92,7 @@ static void every_distribution_in_every_dtype_and_layout(void **state)
 
 static void every_distribution_where_variants_meet(void **state)
 {
-    static const int64_t widths[] = {8191, 8192, 8193, 16383, 16384, 16385};
+    static const int64_t widths[] = {8191, 8192, 8193, 16383, 16384, 16385, 32767, 32769};
     (void)state;
     for (int dtype = 0; dtype < 3; dtype++)
         for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
@@ -134,6 +136,53 @@ static void fill_rows(char *score, const topk_jit_spec *spec, int64_t rows, int6
     }
 }
 
+/** Rows of every distribution, judged. */
+static void run_shape(const topk_jit_spec *spec, int64_t rows, int64_t width)
+{
+    char name[TKJ_SPEC_TEXT_SIZE + 64];
+    tkj_call call;
+    char *score = open_call(&call, spec, rows, width);
+    tkj_spec_format(spec, name);
+    snprintf(name + strlen(name), 64, ", (%" PRId64 ", %" PRId64 ")", rows, width);
+    fill_rows(score, spec, rows, width);
+    tkj_gpu_call_run(&call, name);
+    tkj_call_release(&call);
+}
+
+/** Which kernel serves aligned rows, and by how many blocks each. */
+static uint32_t launch_of(const topk_jit_spec *spec, const tkj_device_facts *facts, int64_t rows,
+                          int64_t width)
+{
+    tkj_variant variants[TKJ_VARIANTS_MAX];
+    const tkj_call_shape shape = {.rows = rows, .width = width, .aligned = true};
+    int architecture = facts->compute_major * 10 + facts->compute_minor;
+    size_t count = tkj_variants_enumerate(spec, architecture, variants);
+    size_t chosen = tkj_variants_choose(spec, variants, count, &shape, facts);
+    return (uint32_t)chosen << 16 | tkj_variants_cluster(&variants[chosen], &shape, facts);
+}
+
+static void every_number_of_rows_at_which_launches_change(void **state)
+{
+    static const int64_t widths[] = {2048, 2049, 8192, 16384, 32767, 32768, 32769, 65536, 131072};
+    tkj_device_facts facts;
+    (void)state;
+    assert_int_equal(tkj_driver_device_facts(0, &facts), TOPK_JIT_OK);
+    for (uint8_t deterministic = 0; deterministic < 2; deterministic++) {
+        topk_jit_spec spec = make_spec(TOPK_JIT_LAYOUT_PLAIN, TOPK_JIT_FLOAT32, 2048);
+        spec.deterministic = deterministic;
+        spec = tkj_spec_canonical(&spec);
+        for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+            for (int64_t rows = 1; rows <= 2 * (int64_t)facts.sm_count; rows++) {
+                bool changes = launch_of(&spec, &facts, rows, widths[i]) !=
+                               launch_of(&spec, &facts, rows + 1, widths[i]);
+                if (changes || rows == 1) {
+                    run_shape(&spec, rows, widths[i]);
+                    run_shape(&spec, rows + 1, widths[i]);
+                }
+            }
+    }
+}
+
 static void every_shape_from_one_score_to_many(void **state)
 {
     static const struct {
@@ -142,16 +191,9 @@ static void every_shape_from_one_score_to_many(void **state)
     } shapes[] = {{1, 1},      {1, 2048},  {1, 65536},  {1, 262144},  {3, 2049},    {64, 8192},
                   {132, 4096}, {133, 100}, {1024, 333}, {256, 32768}, {4096, 65536}};
     (void)state;
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        char name[64];
-        topk_jit_spec spec = make_spec(TOPK_JIT_LAYOUT_PLAIN, TOPK_JIT_FLOAT32, 2048);
-        tkj_call call;
-        char *score = open_call(&call, &spec, shapes[i].rows, shapes[i].width);
-        snprintf(name, sizeof name, "(%" PRId64 ", %" PRId64 ")", shapes[i].rows, shapes[i].width);
-        fill_rows(score, &spec, shapes[i].rows, shapes[i].width);
-        tkj_gpu_call_run(&call, name);
-        tkj_call_release(&call);
-    }
+    topk_jit_spec spec = make_spec(TOPK_JIT_LAYOUT_PLAIN, TOPK_JIT_FLOAT32, 2048);
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        run_shape(&spec, shapes[i].rows, shapes[i].width);
 }
 
 /** sglang's and flashinfer's 32-bit row offsets (flashinfer#2937): the last row is the proof. */
@@ -219,6 +261,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_distribution_where_variants_meet),
         cmocka_unit_test(every_k_from_1_to_4096_and_beyond_the_width),
         cmocka_unit_test(sorted_in_shared_memory_and_in_place),
+        cmocka_unit_test(every_number_of_rows_at_which_launches_change),
         cmocka_unit_test(every_shape_from_one_score_to_many),
         cmocka_unit_test(row_offsets_beyond_32_bits),
         cmocka_unit_test(tensors_of_another_gpu_than_the_stream_are_rejected),
