@@ -72,7 +72,7 @@ TKJ_DEVICE void gather_init(tkj_gather *gather)
     }
 }
 
-/** Before the first row that is listed. */
+/** Before the first row that is listed, unless gather_next came before. */
 TKJ_DEVICE void gather_start(void)
 {
     tkj_cluster_arrive_relaxed();
