@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "digest.h"
 #include "memory.h"
 #include "status.h"
@@ -64,20 +65,6 @@ static entry_layout lay_out(size_t preimage_size, size_t payload_size)
     layout.digest = layout.payload + payload_size;
     layout.total = layout.digest + TKJ_DIGEST_SIZE;
     return layout;
-}
-
-static void put_number(uint8_t *at, uint64_t value, size_t width)
-{
-    for (size_t i = 0; i < width; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
-static uint64_t get_number(const uint8_t *at, size_t width)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < width; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
 }
 
 static bool is_kind(uint64_t kind)
@@ -142,16 +129,16 @@ static void put_resources(uint8_t *at, const tkj_entry_resources *resources)
         resources->stack,     resources->spill,         resources->other_spill,
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        put_number(at + 4 * i, numbers[i], 4);
+        tkj_bytes_put(at + 4 * i, numbers[i], 4);
 }
 
 static void put_header(uint8_t *bytes, const tkj_entry *entry, size_t preimage_size)
 {
     memcpy(bytes + MAGIC_AT, magic, sizeof magic);
-    put_number(bytes + VERSION_AT, FORMAT_VERSION, 4);
-    put_number(bytes + KIND_AT, entry->kind, 4);
-    put_number(bytes + PAYLOAD_SIZE_AT, entry->payload_size, 8);
-    put_number(bytes + PREIMAGE_SIZE_AT, preimage_size, 4);
+    tkj_bytes_put(bytes + VERSION_AT, FORMAT_VERSION, 4);
+    tkj_bytes_put(bytes + KIND_AT, entry->kind, 4);
+    tkj_bytes_put(bytes + PAYLOAD_SIZE_AT, entry->payload_size, 8);
+    tkj_bytes_put(bytes + PREIMAGE_SIZE_AT, preimage_size, 4);
     put_text(bytes + TARGET_AT, entry->target);
     put_text(bytes + TOOLCHAIN_AT, entry->toolchain);
     put_text(bytes + LIBRARY_AT, entry->library);
@@ -182,29 +169,26 @@ topk_jit_status tkj_entry_encode(const topk_jit_allocator *allocator, const tkj_
     return TOPK_JIT_OK;
 }
 
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if (bytes[i] != 0)
-            return false;
-    return true;
-}
-
 /* A text, its NUL, and zeros to the end of the field: one text has one form. */
 static bool is_text_field(const uint8_t *field, size_t size)
 {
     const uint8_t *end = memchr(field, 0, size);
-    return end != NULL && is_zero(end, size - (size_t)(end - field));
+    return end != NULL && tkj_bytes_are_zero(end, size - (size_t)(end - field));
+}
+
+bool tkj_entry_has_magic(const uint8_t *bytes, size_t size)
+{
+    return size >= sizeof magic && memcmp(bytes + MAGIC_AT, magic, sizeof magic) == 0;
 }
 
 /* What must hold before any other byte is looked at. */
 static const char *check_frame(const uint8_t *bytes, size_t size)
 {
-    if (size < sizeof magic || memcmp(bytes + MAGIC_AT, magic, sizeof magic) != 0)
+    if (!tkj_entry_has_magic(bytes, size))
         return "it is not a cache entry";
     if (size < HEADER_SIZE)
         return "it is cut inside its header";
-    if (get_number(bytes + VERSION_AT, 4) != FORMAT_VERSION)
+    if (tkj_bytes_get(bytes + VERSION_AT, 4) != FORMAT_VERSION)
         return "it has another format version";
     if (size > TKJ_ENTRY_SIZE_MAX)
         return "it is larger than any entry";
@@ -213,8 +197,8 @@ static const char *check_frame(const uint8_t *bytes, size_t size)
 
 static const char *check_sizes(const uint8_t *bytes, size_t size, entry_layout *layout)
 {
-    uint64_t payload_size = get_number(bytes + PAYLOAD_SIZE_AT, 8);
-    uint64_t preimage_size = get_number(bytes + PREIMAGE_SIZE_AT, 4);
+    uint64_t payload_size = tkj_bytes_get(bytes + PAYLOAD_SIZE_AT, 8);
+    uint64_t preimage_size = tkj_bytes_get(bytes + PREIMAGE_SIZE_AT, 4);
     if (payload_size == 0 || payload_size > TKJ_ENTRY_SIZE_MAX)
         return "its payload size is impossible";
     if (preimage_size == 0 || preimage_size > PREIMAGE_SIZE_MAX)
@@ -233,7 +217,7 @@ static const char *check_contents(const uint8_t *bytes, const entry_layout *layo
     tkj_digest(bytes, layout->digest, digest);
     if (memcmp(digest, bytes + layout->digest, TKJ_DIGEST_SIZE) != 0)
         return "its checksum does not match";
-    uint64_t kind = get_number(bytes + KIND_AT, 4);
+    uint64_t kind = tkj_bytes_get(bytes + KIND_AT, 4);
     if (!is_kind(kind))
         return "its payload kind is unknown";
     if (!is_terminated((tkj_payload_kind)kind, bytes + layout->payload,
@@ -249,7 +233,7 @@ static const char *check_contents(const uint8_t *bytes, const entry_layout *layo
         !is_text_field(bytes + layout->metadata + ENTRY_NAME_AT, ENTRY_NAME_SIZE))
         return "a text in it is not terminated or not alone in its field";
     size_t padding = layout->metadata + METADATA_SIZE;
-    if (!is_zero(bytes + padding, layout->payload - padding))
+    if (!tkj_bytes_are_zero(bytes + padding, layout->payload - padding))
         return "its padding is not zero";
     return NULL;
 }
@@ -257,12 +241,12 @@ static const char *check_contents(const uint8_t *bytes, const entry_layout *layo
 static tkj_entry_resources get_resources(const uint8_t *at)
 {
     return (tkj_entry_resources){
-        .registers = (uint32_t)get_number(at, 4),
-        .static_shared = (uint32_t)get_number(at + 4, 4),
-        .dynamic_shared = (uint32_t)get_number(at + 8, 4),
-        .stack = (uint32_t)get_number(at + 12, 4),
-        .spill = (uint32_t)get_number(at + 16, 4),
-        .other_spill = (uint32_t)get_number(at + 20, 4),
+        .registers = (uint32_t)tkj_bytes_get(at, 4),
+        .static_shared = (uint32_t)tkj_bytes_get(at + 4, 4),
+        .dynamic_shared = (uint32_t)tkj_bytes_get(at + 8, 4),
+        .stack = (uint32_t)tkj_bytes_get(at + 12, 4),
+        .spill = (uint32_t)tkj_bytes_get(at + 16, 4),
+        .other_spill = (uint32_t)tkj_bytes_get(at + 20, 4),
     };
 }
 
@@ -279,7 +263,7 @@ const char *tkj_entry_decode(const uint8_t *bytes, size_t size, tkj_entry *out)
         return flaw;
     const uint8_t *metadata = bytes + layout.metadata;
     *out = (tkj_entry){
-        .kind = (tkj_payload_kind)get_number(bytes + KIND_AT, 4),
+        .kind = (tkj_payload_kind)tkj_bytes_get(bytes + KIND_AT, 4),
         .target = (const char *)bytes + TARGET_AT,
         .toolchain = (const char *)bytes + TOOLCHAIN_AT,
         .library = (const char *)bytes + LIBRARY_AT,

@@ -7,6 +7,7 @@
 #ifndef TKJ_CACHE_ENTRY_H
 #define TKJ_CACHE_ENTRY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
@@ -53,6 +54,9 @@ typedef struct tkj_entry {
  */
 topk_jit_status tkj_entry_encode(const topk_jit_allocator *allocator, const tkj_entry *entry,
                                  tkj_blob *out);
+
+/** Whether the first bytes of a file, 8 or more, say that it is an entry of any version. */
+bool tkj_entry_has_magic(const uint8_t *bytes, size_t size);
 
 /**
  * Decodes and verifies: magic, version, sizes, checksum.
