@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file topk_jit_warm.c
- * @brief topk-jit-warm: compiles kernels into the cache ahead of time. `--help` is its manual.
+ * @brief topk-jit-warm: compiles kernels into the cache ahead of time, or runs the command that its
+ * first argument names. `--help` is its manual.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "warm_build.h"
+#include "warm_inspect.h"
 #include "warm_json.h"
 #include "warm_native.h"
 #include "warm_options.h"
@@ -109,12 +112,9 @@ static int warm(const warm_options *options)
     return code;
 }
 
-int main(int argc, char **argv)
+static int warm_main(int argc, char **argv)
 {
-    static char name[] = "topk-jit-warm"; /* getopt_long's messages begin with it */
     warm_options options;
-    if (argc > 0)
-        argv[0] = name;
     int code = WARM_EXIT_USAGE;
     if (warm_options_parse(argc, argv, &options)) {
         code = WARM_EXIT_DONE;
@@ -127,4 +127,26 @@ int main(int argc, char **argv)
     }
     warm_options_release(&options);
     return code;
+}
+
+/** What a first argument that is no option may be. */
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"inspect", warm_inspect},
+};
+
+int main(int argc, char **argv)
+{
+    static char name[] = "topk-jit-warm"; /* getopt_long's messages begin with it */
+    if (argc > 0)
+        argv[0] = name;
+    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            argv[1] = name;
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return warm_main(argc, argv);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "warm_inspect.h"
 #include "warm_options.h"
 
 const char warm_help[] =
     "Usage: topk-jit-warm --arch LIST [options]\n"
+    "       topk-jit-warm inspect FILE [options]        (inspect --help is its manual)\n"
     "\n"
     "Compiles top-k kernels into the cache, so that a server which starts later finds them and\n"
     "needs no compiler. Needs NVRTC, but no driver and no GPU. Every LIST is separated by commas;\n"
@@ -46,3 +48,20 @@ const char warm_help[] =
     "Example:\n"
     "  topk-jit-warm --arch sm_90,sm_100 --topk 2048 --dtype float32,bfloat16 \\\n"
     "                --layout plain,paged,ragged --page-size 1,64\n";
+
+const char warm_inspect_help[] =
+    "Usage: topk-jit-warm inspect FILE [--json] [--preimage]\n"
+    "\n"
+    "Says what is in a cache entry (.tkc) or a pack of them (.tkp), after checking all of it. "
+    "FILE\n"
+    "may come from anywhere: nothing in it is run or believed. Characters that are not printable\n"
+    "ASCII are shown as \\xNN, a backslash as two.\n"
+    "\n"
+    "  --json               one object on stdout; a byte is the character of the same number\n"
+    "  --preimage           also the text whose digest is the key; of an entry only\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit status:\n"
+    "  0  the file is sound\n"
+    "  1  it is damaged, or cannot be read\n"
+    "  2  the command line is wrong\n";

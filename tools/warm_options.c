@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "warm_options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -19,6 +20,9 @@ void warm_complain(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    for (char *at = line; *at != '\0'; at++) /* names of files hold anything: one line stays one */
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
     fprintf(stderr, "topk-jit-warm: %s\n", line);
 }
 

@@ -57,7 +57,7 @@ bool warm_options_parse(int argc, char **argv, warm_options *out);
 
 void warm_options_release(warm_options *options);
 
-/** One line on stderr, after the name of the program. */
+/** One line on stderr, after the name of the program; control characters become question marks. */
 void warm_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** The manual that --help prints. */

@@ -86,7 +86,7 @@ class Manual(warm_command.WarmTest):
     def test_help_names_every_option_and_exit_status(self):
         done = self.warm("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for text in ("--arch", "--tie-break", "--json", "-j", "Exit status", "native"):
+        for text in ("--arch", "--tie-break", "--json", "-j", "Exit status", "native", "inspect"):
             self.assertIn(text, done.stdout)
 
     def test_version(self):

@@ -206,6 +206,21 @@ static void other_format_version_is_told_before_anything_else(void **state)
     assert_flaw_after(0, 0x88, "it is not a cache entry");
 }
 
+static void magic_tells_an_entry_of_any_version(void **state)
+{
+    (void)state;
+    tkj_entry entry = sample();
+    tkj_blob blob = encode(&entry);
+    blob.bytes[VERSION_AT] = 2;
+    assert_true(tkj_entry_has_magic(blob.bytes, blob.size));
+    assert_true(tkj_entry_has_magic(blob.bytes, 8));
+    for (size_t size = 0; size < 8; size++)
+        assert_false(tkj_entry_has_magic(blob.bytes, size));
+    blob.bytes[3] = 'P';
+    assert_false(tkj_entry_has_magic(blob.bytes, blob.size));
+    release(&blob);
+}
+
 static void huge_sizes_are_impossible_before_they_are_used(void **state)
 {
     (void)state;
@@ -358,6 +373,7 @@ int main(void)
         cmocka_unit_test(every_flipped_byte_is_detected),
         cmocka_unit_test(appended_bytes_are_detected),
         cmocka_unit_test(other_format_version_is_told_before_anything_else),
+        cmocka_unit_test(magic_tells_an_entry_of_any_version),
         cmocka_unit_test(huge_sizes_are_impossible_before_they_are_used),
         cmocka_unit_test(wrong_sizes_within_bounds_do_not_fit_the_file),
         cmocka_unit_test(texts_must_be_alone_in_their_fields),

@@ -368,6 +368,19 @@ static void other_format_version_is_told_before_anything_else(void **state)
     assert_flaw_after(3, 'C', 1, "it is not a pack");
 }
 
+static void magic_tells_a_pack_of_any_version(void **state)
+{
+    (void)state;
+    tkj_blob pack = pack_of(1);
+    tkj_bytes_put(pack.bytes + VERSION_AT, 2, 4);
+    assert_true(tkj_pack_has_magic(pack.bytes, 8));
+    assert_false(tkj_pack_has_magic(pack.bytes, 7));
+    assert_false(tkj_entry_has_magic(pack.bytes, pack.size));
+    pack.bytes[3] = 'C';
+    assert_false(tkj_pack_has_magic(pack.bytes, 8));
+    release(&pack);
+}
+
 static void header_ends_with_zeros(void **state)
 {
     (void)state;
@@ -654,6 +667,7 @@ int main(void)
         cmocka_unit_test(head_that_ends_early_is_told_whatever_the_file_has),
         cmocka_unit_test(appended_bytes_are_detected),
         cmocka_unit_test(other_format_version_is_told_before_anything_else),
+        cmocka_unit_test(magic_tells_a_pack_of_any_version),
         cmocka_unit_test(header_ends_with_zeros),
         cmocka_unit_test(count_must_be_possible_and_fit),
         cmocka_unit_test(size_must_be_that_of_the_file),

@@ -40,6 +40,59 @@ static void preimage_is_tagged_fields_with_their_lengths(void **state)
                       "target 5:sm_90\n");
 }
 
+static void assert_field(const char *preimage, const char *tag, const char *expected)
+{
+    const char *text = NULL;
+    size_t length = 0;
+    assert_true(tkj_key_field(preimage, tag, &text, &length));
+    assert_int_equal(length, strlen(expected));
+    assert_memory_equal(text, expected, length);
+}
+
+static void each_field_of_a_preimage_is_found(void **state)
+{
+    (void)state;
+    topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
+    tkj_key key;
+    tkj_key_build(some_templates, &spec, "#define A\ntarget 5:sm_75\n", sm_90, &key);
+    assert_field(key.preimage, "schema", "1");
+    assert_field(key.preimage, "spec",
+                 "operation=select,layout=plain,topk=2048,dtype=float32,index=int32");
+    assert_field(key.preimage, "prelude", "#define A\ntarget 5:sm_75\n");
+    assert_field(key.preimage, "target", "sm_90"); /* not the one inside the prelude */
+}
+
+static void text_that_is_no_field_has_none(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "spec",
+        "spec ",
+        "spec 1",
+        "spec 1:",
+        "spec 1:a",
+        "spec 2:a\n",
+        "spec 0:a\n",
+        "spec a:b\n",
+        "spec :a\n",
+        "spec :\n",
+        "spec -1:a\n",
+        "spec\n1:a\n",
+        "spec 18446744073709551617:a\n", /* 2^64 + 1 */
+        "spe 1:a\n",
+        "special 1:a\n",
+        "x 1:aspec 1:b\n",
+    };
+    const char *text;
+    size_t length;
+    for (size_t i = 0; i < COUNT(texts); i++)
+        if (tkj_key_field(texts[i], "spec", &text, &length))
+            fail_msg("\"%s\" has a field", texts[i]);
+    assert_field("spec 0:\n", "spec", "");
+    assert_field("x 1:a\nspec 2:\n\n\nrest", "spec", "\n\n");
+}
+
 static void digest_is_that_of_the_preimage(void **state)
 {
     (void)state;
@@ -166,6 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_builds_are_equal),
         cmocka_unit_test(preimage_is_tagged_fields_with_their_lengths),
+        cmocka_unit_test(each_field_of_a_preimage_is_found),
+        cmocka_unit_test(text_that_is_no_field_has_none),
         cmocka_unit_test(digest_is_that_of_the_preimage),
         cmocka_unit_test(each_field_changes_the_key),
         cmocka_unit_test(each_field_of_the_spec_changes_the_key),

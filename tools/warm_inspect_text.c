@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "digest.h"
+#include "key.h"
+#include "warm_inspect_view.h"
+
+/** A file must not be able to steer the terminal, nor to make one line look like two. */
+static void print_character(char character)
+{
+    if (character == '\\')
+        fputs("\\\\", stdout);
+    else if (character >= ' ' && character <= '~')
+        putchar(character);
+    else
+        printf("\\x%02x", (unsigned char)character);
+}
+
+static void print_text(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        print_character(text[i]);
+}
+
+static void print_field(const char *name, const char *text)
+{
+    printf("%-11s", name);
+    print_text(text, strlen(text));
+    putchar('\n');
+}
+
+static void print_key(const char *preimage)
+{
+    uint8_t digest[TKJ_DIGEST_SIZE];
+    char key[2 * TKJ_DIGEST_SIZE + 1];
+    tkj_digest(preimage, strlen(preimage), digest);
+    tkj_digest_format(digest, key);
+    print_field("key", key);
+}
+
+static void print_resources(const tkj_entry_resources *resources)
+{
+    printf("registers  %lu\n", (unsigned long)resources->registers);
+    printf("shared     %lu static, %lu dynamic\n", (unsigned long)resources->static_shared,
+           (unsigned long)resources->dynamic_shared);
+    printf("stack      %lu\n", (unsigned long)resources->stack);
+    printf("spills     %lu, %lu in other functions\n", (unsigned long)resources->spill,
+           (unsigned long)resources->other_spill);
+}
+
+static void print_spec(const char *preimage)
+{
+    const char *text = "none";
+    size_t length = strlen(text);
+    tkj_key_field(preimage, "spec", &text, &length);
+    fputs("spec       ", stdout);
+    print_text(text, length);
+    putchar('\n');
+}
+
+/** Line by line; set in, so that no line of it reads as a field of the entry. */
+static void print_preimage(const char *preimage)
+{
+    puts("preimage");
+    while (*preimage != '\0') {
+        const size_t length = strcspn(preimage, "\n");
+        fputs("  ", stdout);
+        print_text(preimage, length);
+        putchar('\n');
+        preimage += length;
+        preimage += *preimage == '\n';
+    }
+}
+
+void warm_inspect_text_entry(const warm_entry_view *view)
+{
+    const tkj_entry *entry = &view->entry;
+    printf("entry      %zu bytes\n", view->size);
+    print_key(entry->preimage);
+    print_field("kind", entry->kind == TKJ_PAYLOAD_PTX ? "ptx" : "cubin");
+    print_field("target", entry->target);
+    print_field("toolchain", entry->toolchain);
+    print_field("library", entry->library);
+    print_field("name", entry->entry_name);
+    print_resources(&entry->resources);
+    printf("payload    %zu bytes\n", entry->payload_size);
+    print_spec(entry->preimage);
+    if (view->preimage)
+        print_preimage(entry->preimage);
+}
+
+static void print_record(const warm_pack_view *view, const tkj_pack_record *record)
+{
+    char key[2 * TKJ_DIGEST_SIZE + 1];
+    tkj_entry entry;
+    tkj_digest_format(record->key, key);
+    if (tkj_entry_decode(view->bytes + record->offset, record->size, &entry) != NULL)
+        return; /* the pack is sound: it does not happen */
+    printf("%s  cu%lu  ", key, (unsigned long)record->major);
+    print_text(entry.target, strlen(entry.target));
+    printf("  %zu  ", record->size);
+    print_text(entry.entry_name, strlen(entry.entry_name));
+    putchar('\n');
+}
+
+void warm_inspect_text_pack(const warm_pack_view *view)
+{
+    char digest[2 * TKJ_DIGEST_SIZE + 1];
+    tkj_digest_format(view->bytes + view->size - TKJ_DIGEST_SIZE, digest);
+    printf("pack       %zu entries, %zu bytes, digest %s\n", view->index.count, view->size, digest);
+    for (size_t i = 0; i < view->index.count; i++) {
+        const tkj_pack_record record = tkj_pack_at(&view->index, i);
+        print_record(view, &record);
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file warm_inspect_view.h @brief An entry or a pack for a person and for a program, on stdout.
+ */
+#ifndef TKJ_WARM_INSPECT_VIEW_H
+#define TKJ_WARM_INSPECT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "entry.h"
+#include "pack.h"
+
+/** A sound entry. */
+typedef struct warm_entry_view {
+    tkj_entry entry;
+    size_t size;   /* of the file */
+    bool preimage; /* shown too */
+} warm_entry_view;
+
+/** A sound pack. */
+typedef struct warm_pack_view {
+    tkj_pack_index index;
+    const uint8_t *bytes;
+    size_t size;
+} warm_pack_view;
+
+/** Names of the fields, one a line. Texts are escaped: they come from the file. */
+void warm_inspect_text_entry(const warm_entry_view *view);
+
+/** A line on the pack, then one an entry: key, toolchain, target, bytes, entry name. */
+void warm_inspect_text_pack(const warm_pack_view *view);
+
+/**
+ * One object:
+ *     {"format": "entry", "bytes", "key", "kind", "target", "toolchain", "library", "entry_name",
+ *      "registers", "static_shared", "dynamic_shared", "stack", "spill", "other_spill",
+ *      "payload_bytes", "spec", "preimage"}
+ * kind is "cubin" or "ptx"; spec is null if the preimage names none, preimage is there if it was
+ * asked for.
+ * @return false if there was no memory for it
+ */
+bool warm_inspect_json_entry(const warm_entry_view *view);
+
+/**
+ * One object:
+ *     {"format": "pack", "bytes", "digest", "count",
+ *      "entries": [{"key", "major", "target", "bytes", "entry_name"}]}
+ * @return false if there was no memory for it
+ */
+bool warm_inspect_json_pack(const warm_pack_view *view);
+
+#endif /* TKJ_WARM_INSPECT_VIEW_H */
