@@ -36,8 +36,7 @@ static bool has_bytes(const char *name, const uint8_t *bytes, size_t size)
     for (size_t i = 0; same && i < size; i++)
         same = fgetc(file) == bytes[i];
     same = same && fgetc(file) == EOF;
-    fclose(file);
-    return same;
+    return fclose(file) == 0 && same;
 }
 
 static bool write_bytes(const char *name, const uint8_t *bytes, size_t size)

@@ -24,8 +24,8 @@ static bool replay(const char *path)
     if (file == NULL)
         return false;
     const size_t size = fread(bytes, 1, sizeof bytes, file);
-    const bool whole = ferror(file) == 0 && feof(file) != 0;
-    fclose(file);
+    bool whole = ferror(file) == 0 && feof(file) != 0;
+    whole = fclose(file) == 0 && whole;
     if (whole) {
         fprintf(stderr, "%s\n", path);
         LLVMFuzzerTestOneInput(bytes, size);

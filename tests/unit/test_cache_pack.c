@@ -403,7 +403,11 @@ static void size_must_be_that_of_the_file(void **state)
     (void)state;
     assert_flaw_after(FILE_SIZE_AT, 80, 8, "bytes were appended to it");
     assert_flaw_after(FILE_SIZE_AT, UINT64_MAX, 8, "it is cut short");
-    tkj_blob pack = pack_of(TRIO);
+    tkj_blob pack = pack_of(0);
+    tkj_bytes_put(pack.bytes + FILE_SIZE_AT, pack.size - 1, 8);
+    assert_flaw(verify_copy(pack.bytes, pack.size - 1), "its index does not fit into it");
+    release(&pack);
+    pack = pack_of(TRIO);
     tkj_bytes_put(pack.bytes + FILE_SIZE_AT, TKJ_PACK_SIZE_MAX, 8);
     assert_flaw(decode_head(pack.bytes, pack.size, TKJ_PACK_SIZE_MAX),
                 "its digest is not where its entries end");
