@@ -91,6 +91,23 @@ static void emit_changed(corpus_emit *emit, const tkj_blob *sound)
     }
 }
 
+/* 64 bytes more of padding than there must be, before the last entry. */
+static void emit_gap(corpus_emit *emit, const tkj_blob *sound)
+{
+    const size_t offset_at = 64 + (TRIO - 1) * 32 + 24;
+    const size_t last = (size_t)tkj_bytes_get(sound->bytes + offset_at, 8);
+    const size_t size = sound->size + 64;
+    uint8_t *bytes = calloc(size, 1);
+    FUZZ_CHECK(bytes != NULL);
+    memcpy(bytes, sound->bytes, last);
+    memcpy(bytes + last + 64, sound->bytes + last, sound->size - last);
+    tkj_bytes_put(bytes + offset_at, last + 64, 8);
+    tkj_bytes_put(bytes + 16, size, 8);
+    seal(bytes, size);
+    emit("flaw-gap", bytes, size);
+    free(bytes);
+}
+
 static void emit_checksum(corpus_emit *emit, const tkj_blob *sound)
 {
     uint8_t *bytes = fuzz_copy(sound->bytes, sound->size);
@@ -106,6 +123,7 @@ void corpus_packs(corpus_emit *emit)
     emit("sound-three", sound.bytes, sound.size);
     emit_cut(emit, &sound);
     emit_changed(emit, &sound);
+    emit_gap(emit, &sound);
     emit_checksum(emit, &sound);
     tkj_free(&tkj_default_allocator, sound.bytes);
 }
