@@ -2,43 +2,38 @@
 #include "cache.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "memory.h"
-#include "os.h"
-#include "publish.h"
+#include "state.h"
 #include "status.h"
 
-/* The layout below the root; another one gets another number, so that old and new can share it. */
-#define LAYOUT_DIR "v1"
+/* ------------------------------------------------------------------------------------------- */
+/* Life                                                                                         */
+/* ------------------------------------------------------------------------------------------- */
 
-/* Long enough that a full disk costs nothing, short enough that a server recovers by itself. */
-#define PAUSE_NS (UINT64_C(60) * 1000000000u)
-
-#define NAME_SIZE 64
-
-/* Why a store failed. */
-typedef struct failure {
-    int error;   /* errno */
-    bool logged; /* as distrust of the root, which is logged once in a cache's life */
-    char reason[900];
-} failure;
-
-struct tkj_cache {
-    topk_jit_allocator allocator;
-    tkj_logger logger;
-    char *root;           /* NULL = no cache */
-    pthread_mutex_t lock; /* guards all below; never held across a system call */
-    uint64_t pause_end;   /* monotonic; stores before it meet `paused_by` */
-    failure paused_by;
-    bool distrust_logged;
-};
+static topk_jit_status copy_strings(tkj_cache *cache, const tkj_cache_options *options)
+{
+    const struct {
+        char **to;
+        const char *from;
+    } strings[] = {
+        {&cache->root, options->root},
+        {&cache->ro_dirs, options->ro_dirs},
+        {&cache->installed, options->installed},
+        {&cache->runtime_dir, options->runtime_dir},
+    };
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
+        if (strings[i].from != NULL &&
+            (*strings[i].to = tkj_strdup(&cache->allocator, strings[i].from)) == NULL)
+            return TOPK_JIT_OUT_OF_MEMORY;
+    return TOPK_JIT_OK;
+}
 
 topk_jit_status tkj_cache_create(const topk_jit_allocator *allocator, const tkj_logger *logger,
-                                 const char *root, tkj_cache **out)
+                                 const tkj_cache_options *options, tkj_cache **out)
 {
     *out = NULL;
     tkj_cache *cache = tkj_alloc_zeroed(allocator, 1, sizeof *cache);
@@ -46,11 +41,20 @@ topk_jit_status tkj_cache_create(const topk_jit_allocator *allocator, const tkj_
         return TOPK_JIT_OUT_OF_MEMORY;
     cache->allocator = *allocator;
     cache->logger = *logger;
-    if (root != NULL && (cache->root = tkj_strdup(allocator, root)) == NULL) {
-        tkj_free(allocator, cache);
-        return TOPK_JIT_OUT_OF_MEMORY;
-    }
+    cache->mode = options->mode;
+    cache->reader = (tkj_layer_reader){*allocator, options->trust,
+                                       .touches = options->mode == TOPK_JIT_MODE_AUTO};
+    cache->max_bytes = options->max_bytes;
+    cache->lock_timeout_ns = options->lock_timeout_ns;
+    for (size_t i = 0; i < TKJ_TURNS_MAX; i++)
+        cache->turns[i] = -1;
+    pthread_mutex_init(&cache->finding, NULL);
     pthread_mutex_init(&cache->lock, NULL);
+    topk_jit_status status = copy_strings(cache, options);
+    if (status != TOPK_JIT_OK) {
+        tkj_cache_destroy(cache);
+        return status;
+    }
     *out = cache;
     return TOPK_JIT_OK;
 }
@@ -60,9 +64,28 @@ void tkj_cache_destroy(tkj_cache *cache)
     if (cache == NULL)
         return;
     topk_jit_allocator allocator = cache->allocator;
+    tkj_layers_release(&allocator, &cache->layers);
+    tkj_held_release(&cache->held, &allocator);
+    pthread_mutex_destroy(&cache->finding);
     pthread_mutex_destroy(&cache->lock);
-    tkj_free(&allocator, cache->root);
+    char *strings[] = {cache->root, cache->ro_dirs, cache->installed, cache->runtime_dir};
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
+        tkj_free(&allocator, strings[i]);
     tkj_free(&allocator, cache);
+}
+
+/* Whoever held the mutexes is not in this process. A lock is one of both processes, so that closing
+   it here leaves it with the parent, and does not keep it should the parent die. */
+void tkj_cache_after_fork(tkj_cache *cache)
+{
+    pthread_mutex_init(&cache->finding, NULL);
+    pthread_mutex_init(&cache->lock, NULL);
+    cache->evicting = false;
+    for (size_t i = 0; i < TKJ_TURNS_MAX; i++) {
+        if (cache->turns[i] >= 0)
+            close(cache->turns[i]);
+        cache->turns[i] = -1;
+    }
 }
 
 const char *tkj_cache_root(const tkj_cache *cache)
@@ -70,216 +93,135 @@ const char *tkj_cache_root(const tkj_cache *cache)
     return cache->root;
 }
 
-/* ------------------------------------------------------------------------------------------- */
-/* Names and the root                                                                           */
-/* ------------------------------------------------------------------------------------------- */
-
-/* "v1/<2 hex>/<30 hex>.cu<major>.tkc" */
-static void format_name(const tkj_cache_key *key, int major, char name[NAME_SIZE])
+bool tkj_cache_writes(const tkj_cache *cache)
 {
-    char hex[2 * TKJ_DIGEST_SIZE + 1];
-    tkj_digest_format(key->digest, hex);
-    snprintf(name, NAME_SIZE, LAYOUT_DIR "/%.2s/%s.cu%d.tkc", hex, hex + 2, major);
+    return cache->root != NULL && cache->mode == TOPK_JIT_MODE_AUTO;
 }
 
-/* One warning a cache: the places that meet an untrusted root are as many as its kernels. */
-static void log_distrust(tkj_cache *cache, const char *why)
+tkj_cache_counters *tkj_cache_counts(tkj_cache *cache)
 {
-    pthread_mutex_lock(&cache->lock);
-    bool first = !cache->distrust_logged;
-    cache->distrust_logged = true;
-    pthread_mutex_unlock(&cache->lock);
-    if (first)
-        tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING,
-                "the cache directory %s %s: it is not used, kernels are compiled in memory",
-                cache->root, why);
+    return &cache->counters;
 }
 
-/* Opened anew for every operation, everything below it through the descriptor: no file that a
-   host could close behind our back, no stale handle when the directory was removed or replaced. */
-static int open_root(tkj_cache *cache, const char **why)
+/* ------------------------------------------------------------------------------------------- */
+/* Layers                                                                                       */
+/* ------------------------------------------------------------------------------------------- */
+
+bool tkj_cache_layers(tkj_cache *cache)
 {
-    int fd = tkj_os_open_trusted_dir(cache->root, why);
-    if (fd < 0 && errno == EPERM) {
-        log_distrust(cache, *why);
-        errno = EPERM;
+    if (cache->mode == TOPK_JIT_MODE_OFF)
+        return true;
+    if (atomic_load_explicit(&cache->found, memory_order_acquire))
+        return true;
+    pthread_mutex_lock(&cache->finding);
+    bool found = atomic_load_explicit(&cache->found, memory_order_relaxed);
+    if (!found) {
+        found = tkj_layers_find(&cache->reader, cache->ro_dirs, cache->installed, cache->root,
+                                &cache->layers) == TOPK_JIT_OK;
+        atomic_store_explicit(&cache->found, found, memory_order_release);
     }
-    return fd;
+    pthread_mutex_unlock(&cache->finding);
+    return found;
 }
 
-/* ------------------------------------------------------------------------------------------- */
-/* Get                                                                                          */
-/* ------------------------------------------------------------------------------------------- */
-
-/* What stands in an entry's place if it cannot be read; NULL if that is no entry's fault. */
-static const char *read_flaw(int error)
+/* Layer 0 is memory. */
+size_t tkj_cache_user_layer(tkj_cache *cache)
 {
-    switch (error) {
-    case EFBIG:
-        return "it is larger than any entry";
-    case ELOOP:
-        return "it is a symbolic link";
-    case EINVAL:
-        return "it is not a regular file";
-    case EPERM:
-        return "it belongs to another user or others can write it";
-    default:
-        return NULL;
+    if (!tkj_cache_layers(cache))
+        return 1;
+    return cache->layers.count + (cache->root == NULL || cache->mode == TOPK_JIT_MODE_OFF);
+}
+
+/* One warning a layer: those that meet an untrusted one are as many as its kernels. */
+void tkj_cache_complain(tkj_cache *cache, tkj_layer *layer, const char *why)
+{
+    if (!atomic_exchange(&layer->complained, true))
+        tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "the cache %s %s: it is not used",
+                layer->path, why);
+}
+
+static tkj_cache_outcome get_from(tkj_cache *cache, tkj_layer *layer, const tkj_cache_query *query,
+                                  tkj_blob *bytes, tkj_entry *entry)
+{
+    const char *why;
+    char name[TKJ_ENTRY_FILE_SIZE];
+    tkj_cache_outcome outcome = tkj_layer_get(layer, &cache->reader, query, bytes, entry, &why);
+    if (outcome == TKJ_CACHE_UNUSABLE)
+        tkj_cache_complain(cache, layer, why);
+    if (outcome == TKJ_CACHE_CORRUPT || outcome == TKJ_CACHE_UNREADABLE) {
+        cache->counters.corrupt += outcome == TKJ_CACHE_CORRUPT;
+        tkj_entry_file(&query->key, query->major, name);
+        tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "cache entry %s/%s is ignored: %s",
+                layer->path, name, why);
     }
+    return outcome;
 }
 
-static const char *verify(const tkj_blob *bytes, const char *preimage, const char *target,
-                          tkj_entry *entry)
+static void count_hit(tkj_cache *cache, tkj_layer_kind kind, size_t size)
 {
-    const char *flaw = tkj_entry_decode(bytes->bytes, bytes->size, entry);
-    if (flaw != NULL)
-        return flaw;
-    if (strcmp(entry->preimage, preimage) != 0)
-        return "it is of another kernel";
-    if (strcmp(entry->target, target) != 0)
-        return "it is for another target";
-    return NULL;
+    cache->counters.hits[kind]++;
+    if (kind != TKJ_LAYER_MEMORY)
+        cache->counters.bytes_read += size;
 }
 
-static tkj_cache_outcome reject(tkj_cache *cache, const char *name, const char *flaw,
+/* tkj_cache_get, but for the time. */
+static tkj_cache_outcome search(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
                                 tkj_blob *bytes, tkj_entry *entry)
 {
-    tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "cache entry %s/%s is ignored: %s", cache->root,
-            name, flaw);
-    tkj_free(&cache->allocator, bytes->bytes);
-    *bytes = (tkj_blob){NULL, 0};
-    memset(entry, 0, sizeof *entry);
-    return TKJ_CACHE_CORRUPT;
-}
-
-tkj_cache_outcome tkj_cache_get(tkj_cache *cache, const tkj_cache_key *key, int major,
-                                const char *preimage, const char *target, tkj_blob *bytes,
-                                tkj_entry *entry)
-{
-    *bytes = (tkj_blob){NULL, 0};
-    memset(entry, 0, sizeof *entry);
-    if (cache->root == NULL)
-        return TKJ_CACHE_ABSENT;
-    const char *why;
-    int root_fd = open_root(cache, &why);
-    if (root_fd < 0)
-        return TKJ_CACHE_ABSENT;
-    char name[NAME_SIZE];
-    format_name(key, major, name);
-    int result = tkj_os_read_file(&cache->allocator, root_fd, name, TKJ_ENTRY_SIZE_MAX, bytes);
-    int error = errno;
-    close(root_fd);
-    const char *flaw = result == 0 ? verify(bytes, preimage, target, entry) : read_flaw(error);
-    if (flaw != NULL)
-        return reject(cache, name, flaw, bytes, entry);
-    if (result == 0)
+    tkj_cache_outcome worst = TKJ_CACHE_ABSENT;
+    if (*layer == 0 && tkj_held_get(&cache->held, &cache->allocator, query, bytes, entry)) {
+        count_hit(cache, TKJ_LAYER_MEMORY, bytes->size);
         return TKJ_CACHE_HIT;
-    if (error != ENOENT)
-        tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "cache entry %s/%s cannot be read: %s",
-                cache->root, name, strerror(error));
-    return TKJ_CACHE_ABSENT;
-}
-
-/* ------------------------------------------------------------------------------------------- */
-/* Put                                                                                          */
-/* ------------------------------------------------------------------------------------------- */
-
-/* Describes a failure, with errno as it is. @return -1 */
-static int describe(failure *out, const tkj_cache *cache, const char *where, const char *what)
-{
-    out->error = errno;
-    out->logged = false;
-    snprintf(out->reason, sizeof out->reason, "%s cache directory %s %s (%s)", where, cache->root,
-             what, strerror(out->error));
-    return -1;
-}
-
-/* The root, created if it is missing. @return a descriptor, or -1 with the failure described */
-static int open_or_create_root(tkj_cache *cache, failure *out)
-{
-    const char *why;
-    int fd = open_root(cache, &why);
-    if (fd < 0 && errno == ENOENT) {
-        if (tkj_os_make_dirs(cache->root) != 0)
-            return describe(out, cache, "the", "cannot be created");
-        fd = open_root(cache, &why);
     }
-    if (fd >= 0)
-        return fd;
-    describe(out, cache, "the", why);
-    out->logged = out->error == EPERM; /* by open_root */
-    return -1;
-}
-
-/* One attempt. @return 0, or -1 with the failure described */
-static int store(tkj_cache *cache, const char *name, const tkj_blob *bytes, failure *out)
-{
-    int root_fd = open_or_create_root(cache, out);
-    if (root_fd < 0)
-        return -1;
-    const char *step;
-    int result = tkj_publish(root_fd, name, bytes, &step);
-    if (result != 0)
-        describe(out, cache, "in the", step);
-    close(root_fd);
-    return result;
-}
-
-/* True for a failure that the next store would meet too. */
-static bool is_lasting(int error)
-{
-    static const int lasting[] = {ENOSPC, EDQUOT, EROFS,   EACCES, EPERM,
-                                  ESTALE, EIO,    ENOTDIR, ELOOP,  ENAMETOOLONG};
-    for (size_t i = 0; i < sizeof lasting / sizeof lasting[0]; i++)
-        if (error == lasting[i])
-            return true;
-    return false;
-}
-
-/* @return true with the failure, if stores pause now */
-static bool is_paused(tkj_cache *cache, failure *out)
-{
-    uint64_t now = tkj_os_now_ns();
-    pthread_mutex_lock(&cache->lock);
-    bool paused = now < cache->pause_end;
-    if (paused)
-        *out = cache->paused_by;
-    pthread_mutex_unlock(&cache->lock);
-    return paused;
-}
-
-/* Begins a pause if the failure is a lasting one. @return true if it is news */
-static bool begin_pause(tkj_cache *cache, const failure *failed)
-{
-    uint64_t now = tkj_os_now_ns();
-    pthread_mutex_lock(&cache->lock);
-    bool news = now >= cache->pause_end;
-    if (news && is_lasting(failed->error)) {
-        cache->pause_end = now + PAUSE_NS;
-        cache->paused_by = *failed;
+    if (!tkj_cache_layers(cache))
+        return TKJ_CACHE_UNUSABLE;
+    for (*layer += *layer == 0; *layer <= cache->layers.count; ++*layer) {
+        tkj_layer *at = &cache->layers.at[*layer - 1];
+        tkj_cache_outcome outcome = get_from(cache, at, query, bytes, entry);
+        if (outcome == TKJ_CACHE_HIT) {
+            count_hit(cache, at->kind, bytes->size);
+            return outcome;
+        }
+        worst = outcome > worst ? outcome : worst;
     }
-    pthread_mutex_unlock(&cache->lock);
-    return news;
+    return worst;
 }
 
-topk_jit_status tkj_cache_put(tkj_cache *cache, const tkj_cache_key *key, int major,
-                              const tkj_blob *bytes)
+tkj_cache_outcome tkj_cache_get(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
+                                tkj_blob *bytes, tkj_entry *entry)
 {
-    if (cache->root == NULL)
-        return TOPK_JIT_OK;
-    failure failed;
-    if (!is_paused(cache, &failed)) {
-        char name[NAME_SIZE];
-        format_name(key, major, name);
-        int result = store(cache, name, bytes, &failed);
-        if (result != 0 && failed.error == ENOENT) /* somebody cleared the cache meanwhile */
-            result = store(cache, name, bytes, &failed);
-        if (result == 0)
-            return TOPK_JIT_OK;
-        if (begin_pause(cache, &failed) && !failed.logged)
-            tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "a kernel was not stored: %s",
-                    failed.reason);
+    *bytes = (tkj_blob){NULL, 0};
+    memset(entry, 0, sizeof *entry);
+    uint64_t start = tkj_os_now_ns();
+    tkj_cache_outcome outcome = search(cache, query, layer, bytes, entry);
+    cache->counters.lookup_ns += tkj_os_now_ns() - start;
+    return outcome;
+}
+
+void tkj_cache_hold(tkj_cache *cache, const tkj_cache_key *key, const tkj_blob *bytes)
+{
+    (void)tkj_held_add(&cache->held, &cache->allocator, key, bytes);
+}
+
+size_t tkj_cache_explain_miss(tkj_cache *cache, const tkj_cache_query *query, char *text,
+                              size_t capacity)
+{
+    size_t used = 0;
+    if (capacity > 0)
+        text[0] = '\0';
+    if (!tkj_cache_layers(cache))
+        return used;
+    for (size_t i = 0; i < cache->layers.count; i++) {
+        const char *why;
+        tkj_blob bytes;
+        tkj_entry entry;
+        const tkj_layer *layer = &cache->layers.at[i];
+        tkj_layer_get(layer, &cache->reader, query, &bytes, &entry, &why);
+        tkj_free(&cache->allocator, bytes.bytes);
+        int length =
+            snprintf(used < capacity ? text + used : NULL, used < capacity ? capacity - used : 0,
+                     "%s%s: %s", i > 0 ? "; " : "", layer->path, why != NULL ? why : "it is there");
+        used += length > 0 ? (size_t)length : 0;
     }
-    return tkj_fail_native(TOPK_JIT_CACHE_FAILED, failed.error, "a kernel was not stored: %s",
-                           failed.reason);
+    return used;
 }

@@ -17,14 +17,14 @@
 
 /* A file of one fixed content: whoever comes first writes it. It matters to backups only, so its
    failures are nobody's. */
-static void write_tag(int root_fd)
+static void write_tag(int root_fd, tkj_trust trust)
 {
     static const char tag[] =
         "Signature: 8a477f597d28d172789f06886806bc55\n"
         "# This file is a cache directory tag created by topk_jit.\n"
         "# For information about cache directory tags see https://bford.info/cachedir/\n";
-    int fd =
-        openat(root_fd, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = openat(root_fd, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    tkj_os_file_mode(trust));
     if (fd < 0)
         return;
     int written = tkj_os_write_all(fd, tag, sizeof tag - 1);
@@ -32,21 +32,24 @@ static void write_tag(int root_fd)
         unlinkat(root_fd, "CACHEDIR.TAG", 0);
 }
 
-static int make_dir_at(int dir_fd, const char *name)
+/* chmod: the umask may have cut what is shared. */
+static int make_dir_at(int dir_fd, const char *name, tkj_trust trust)
 {
-    return mkdirat(dir_fd, name, 0700) == 0 || errno == EEXIST ? 0 : -1;
+    if (mkdirat(dir_fd, name, tkj_os_dir_mode(trust)) != 0)
+        return errno == EEXIST ? 0 : -1;
+    return trust == TKJ_TRUST_GROUP ? fchmodat(dir_fd, name, tkj_os_dir_mode(trust), 0) : 0;
 }
 
 /* The temporary directory, and each directory that leads to the name. */
-static int make_layout(int root_fd, const char *name)
+static int make_layout(int root_fd, const char *name, tkj_trust trust)
 {
     char prefix[NAME_SIZE];
     for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         snprintf(prefix, sizeof prefix, "%.*s", (int)(slash - name), name);
-        if (make_dir_at(root_fd, prefix) != 0)
+        if (make_dir_at(root_fd, prefix, trust) != 0)
             return -1;
     }
-    return make_dir_at(root_fd, TKJ_PUBLISH_DIR);
+    return make_dir_at(root_fd, TKJ_PUBLISH_DIR, trust);
 }
 
 static bool is_stale(int dir_fd, const char *name, time_t now)
@@ -110,7 +113,7 @@ static int close_file(int fd)
 
 /* Writes the bytes to a new file in tmp and renames it to its name below the root. */
 static int write_and_rename(int root_fd, int tmp_fd, const char *name, const tkj_blob *bytes,
-                            const char **step)
+                            tkj_trust trust, const char **step)
 {
     int error;
     char temporary[NAME_SIZE];
@@ -120,6 +123,9 @@ static int write_and_rename(int root_fd, int tmp_fd, const char *name, const tkj
         return -1;
     *step = "an entry cannot be written";
     if (tkj_os_write_all(fd, bytes->bytes, bytes->size) != 0)
+        goto cleanup;
+    *step = "an entry cannot be shared";
+    if (trust == TKJ_TRUST_GROUP && fchmod(fd, tkj_os_file_mode(trust)) != 0)
         goto cleanup;
     *step = "an entry cannot be synced";
     if (sync_file(fd) != 0)
@@ -141,18 +147,19 @@ cleanup:
     return -1;
 }
 
-int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, const char **step)
+int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, tkj_trust trust,
+                const char **step)
 {
-    write_tag(root_fd);
+    write_tag(root_fd, trust);
     *step = "no directory can be created";
-    if (make_layout(root_fd, name) != 0)
+    if (make_layout(root_fd, name, trust) != 0)
         return -1;
     *step = "the directory of temporary files cannot be opened";
     int tmp_fd = openat(root_fd, TKJ_PUBLISH_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (tmp_fd < 0)
         return -1;
     sweep(tmp_fd);
-    int result = write_and_rename(root_fd, tmp_fd, name, bytes, step);
+    int result = write_and_rename(root_fd, tmp_fd, name, bytes, trust, step);
     tkj_os_close(tmp_fd);
     return result;
 }

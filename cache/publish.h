@@ -20,10 +20,12 @@
  * it needs; removes the temporary file if any of that fails.
  * @param root_fd    a trusted directory
  * @param name       "directory/directory/file"
+ * @param trust      who may use what is created
  * @param[out] step  what failed, a static string such as "an entry cannot be written"; set on
  *                   failure
  * @return 0, or -1 with errno
  */
-int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, const char **step);
+int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, tkj_trust trust,
+                const char **step);
 
 #endif /* TKJ_CACHE_PUBLISH_H */

@@ -12,10 +12,12 @@
 #include "tensor.h"
 #include "variant_choice.h"
 
-static topk_jit_status check_context(const topk_jit_context *context)
+static topk_jit_status check_context(topk_jit_context *context)
 {
-    if (context != NULL)
+    if (context != NULL) {
+        tkj_context_enter(context);
         return TOPK_JIT_OK;
+    }
     return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "context is NULL, expected a context");
 }
 

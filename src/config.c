@@ -16,13 +16,27 @@ static const char *text_or_null(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-/* Whoever starts a program with more rights than their own chooses its environment.
-   secure_getenv knows how the program was started, the ids what it has become since. */
-static const char *environment(const char *name)
+/* secure_getenv knows how the program was started, the ids what it has become since. */
+const char *tkj_config_environment(const char *name)
 {
     if (getuid() != geteuid() || getgid() != getegid())
         return NULL;
     return text_or_null(secure_getenv(name));
+}
+
+/* "/one:/two", of which each must be absolute: a relative one would mean another place after the
+   next chdir. */
+static topk_jit_status check_paths(const char *what, const char *paths)
+{
+    while (*paths != '\0') {
+        size_t length = strcspn(paths, ":");
+        if (length > 0 && !tkj_os_is_absolute(paths))
+            return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "%s has \"%.*s\", expected absolute paths",
+                            what, (int)length, paths);
+        paths += length;
+        paths += *paths == ':';
+    }
+    return TOPK_JIT_OK;
 }
 
 static topk_jit_status check_options(const topk_jit_options *options)
@@ -35,12 +49,14 @@ static topk_jit_status check_options(const topk_jit_options *options)
     if (cache_dir != NULL && !tkj_os_is_absolute(cache_dir))
         return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
                         "options.cache_dir is \"%s\", expected an absolute path", cache_dir);
+    if (options->ro_dirs != NULL)
+        return check_paths("options.ro_dirs", options->ro_dirs);
     return TOPK_JIT_OK;
 }
 
 static tkj_logger choose_logger(const topk_jit_options *options)
 {
-    const char *variable = environment("TOPK_JIT_LOG");
+    const char *variable = tkj_config_environment("TOPK_JIT_LOG");
     tkj_logger logger = {options->log_callback, options->log_user, options->log_level};
     if (logger.callback == NULL && variable != NULL)
         logger.callback = tkj_log_to_stderr;
@@ -59,12 +75,14 @@ static topk_jit_status copy_strings(const topk_jit_options *options, tkj_config 
         {&out->template_dir, text_or_null(options->template_dir)},
         {&out->nvrtc_path, text_or_null(options->nvrtc_path)},
         {&out->nvrtc_hint, text_or_null(options->nvrtc_hint)},
-        {&out->env_cache_dir, environment("TOPK_JIT_CACHE_DIR")},
-        {&out->env_template_dir, environment("TOPK_JIT_TEMPLATE_DIR")},
-        {&out->env_nvrtc, environment("TOPK_JIT_NVRTC")},
-        {&out->env_xdg_cache_home, environment("XDG_CACHE_HOME")},
-        {&out->env_home, environment("HOME")},
-        {&out->env_cuda_home, environment("CUDA_HOME")},
+        {&out->ro_dirs, text_or_null(options->ro_dirs)},
+        {&out->env_cache_dir, tkj_config_environment("TOPK_JIT_CACHE_DIR")},
+        {&out->env_template_dir, tkj_config_environment("TOPK_JIT_TEMPLATE_DIR")},
+        {&out->env_nvrtc, tkj_config_environment("TOPK_JIT_NVRTC")},
+        {&out->env_xdg_cache_home, tkj_config_environment("XDG_CACHE_HOME")},
+        {&out->env_xdg_runtime_dir, tkj_config_environment("XDG_RUNTIME_DIR")},
+        {&out->env_home, tkj_config_environment("HOME")},
+        {&out->env_cuda_home, tkj_config_environment("CUDA_HOME")},
     };
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
         if (strings[i].from == NULL)
@@ -74,6 +92,18 @@ static topk_jit_status copy_strings(const topk_jit_options *options, tkj_config 
             return TOPK_JIT_OUT_OF_MEMORY;
     }
     return TOPK_JIT_OK;
+}
+
+static topk_jit_status choose_ro_dirs(tkj_config *out)
+{
+    const char *variable = tkj_config_environment("TOPK_JIT_RO_DIRS");
+    if (out->ro_dirs != NULL || variable == NULL)
+        return TOPK_JIT_OK;
+    topk_jit_status status = check_paths("TOPK_JIT_RO_DIRS", variable);
+    if (status != TOPK_JIT_OK)
+        return status;
+    out->ro_dirs = tkj_strdup(&out->allocator, variable);
+    return out->ro_dirs != NULL ? TOPK_JIT_OK : TOPK_JIT_OUT_OF_MEMORY;
 }
 
 topk_jit_status tkj_config_resolve(const topk_jit_options *options, tkj_config *out)
@@ -86,12 +116,16 @@ topk_jit_status tkj_config_resolve(const topk_jit_options *options, tkj_config *
         status = tkj_abi_read("topk_jit_options", options, &known, sizeof known);
     if (status == TOPK_JIT_OK)
         status = check_options(&known);
+    if (status == TOPK_JIT_OK)
+        status = tkj_config_values_resolve(&known, &out->values);
     if (status != TOPK_JIT_OK)
         return status;
     if (known.allocator.allocate != NULL)
         out->allocator = known.allocator;
     out->logger = choose_logger(&known);
     status = copy_strings(&known, out);
+    if (status == TOPK_JIT_OK)
+        status = choose_ro_dirs(out);
     if (status == TOPK_JIT_OK)
         status = tkj_os_own_directory(&out->allocator, &out->own_directory);
     return status;
@@ -100,10 +134,19 @@ topk_jit_status tkj_config_resolve(const topk_jit_options *options, tkj_config *
 void tkj_config_release(tkj_config *config)
 {
     char *strings[] = {
-        config->cache_dir,          config->template_dir,  config->nvrtc_path,
-        config->nvrtc_hint,         config->env_cache_dir, config->env_template_dir,
-        config->env_nvrtc,          config->env_home,      config->env_cuda_home,
-        config->env_xdg_cache_home, config->own_directory,
+        config->cache_dir,
+        config->template_dir,
+        config->nvrtc_path,
+        config->nvrtc_hint,
+        config->ro_dirs,
+        config->env_cache_dir,
+        config->env_template_dir,
+        config->env_nvrtc,
+        config->env_home,
+        config->env_xdg_cache_home,
+        config->env_xdg_runtime_dir,
+        config->env_cuda_home,
+        config->own_directory,
     };
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
         tkj_free(&config->allocator, strings[i]);

@@ -9,27 +9,44 @@
 
 #include "cache.h"
 #include "config.h"
+#include "flight.h"
 #include "kernel_map.h"
 #include "nvrtc.h"
 #include "template.h"
 
-/** Counters behind topk_jit_statistics. */
+/** Counters behind topk_jit_statistics, beside those of the cache. */
 typedef struct tkj_counters {
-    atomic_uint_fast64_t memory_hits, disk_hits, misses, compiles, stores, failed_stores,
-        corrupt_entries, bytes_read, bytes_written, lookup_ns, compile_ns, load_ns;
+    atomic_uint_fast64_t memory_hits, misses, waits, compiles, wait_ns, compile_ns, load_ns;
 } tkj_counters;
 
 struct topk_jit_context {
     tkj_config config;
     tkj_cache *cache;
     tkj_kernel_map kernels;
-    pthread_mutex_t builder; /* one preparation at a time */
-    pthread_mutex_t lazy;    /* guards the two below */
+    tkj_flights flights;     /* preparations and compilations under way */
+    pthread_mutex_t builder; /* held while the map is added to, and kernels to another context */
+    tkj_fork_mark *alive;    /* 0 in a child after fork that has not noticed; 1 else */
+    pthread_mutex_t lazy;    /* guards all below */
     bool templates_loaded;
     tkj_template_set templates;
     tkj_nvrtc *nvrtc; /* NULL until the first miss */
     tkj_counters counters;
 };
+
+/** What tkj_context_enter does in a child after fork. */
+void tkj_context_after_fork(topk_jit_context *context);
+
+/** Comes first in every call: in a child after fork, what belongs to the parent (loaded kernels,
+ *  locks, the work of threads that are not there) is dropped once. */
+static inline void tkj_context_enter(topk_jit_context *context)
+{
+    if (context->alive != NULL && atomic_load_explicit(context->alive, memory_order_acquire) != 1)
+        tkj_context_after_fork(context);
+}
+
+/** tkj_flights_board on the context's pieces of work; waits are counted. */
+bool tkj_context_board(topk_jit_context *context, const uint8_t id[TKJ_DIGEST_SIZE],
+                       tkj_flight **flight, topk_jit_status *status);
 
 /** The template set, read on first use: borrowed. */
 topk_jit_status tkj_context_templates(topk_jit_context *context, const tkj_template_set **out);

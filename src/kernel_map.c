@@ -97,15 +97,31 @@ void tkj_prepared_free(const topk_jit_allocator *allocator, tkj_prepared *prepar
     tkj_free(allocator, prepared);
 }
 
-void tkj_kernel_map_release(const topk_jit_allocator *allocator, tkj_kernel_map *map)
+static void release(const topk_jit_allocator *allocator, tkj_kernel_map *map,
+                    void (*free_one)(const topk_jit_allocator *allocator, tkj_prepared *prepared))
 {
     tkj_kernel_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
     for (size_t i = 0; table != NULL && i < table->capacity; i++)
-        tkj_prepared_free(allocator, atomic_load_explicit(&table->slots[i], memory_order_relaxed));
+        free_one(allocator, atomic_load_explicit(&table->slots[i], memory_order_relaxed));
     while (table != NULL) {
         tkj_kernel_table *replaced = table->replaced;
         tkj_free(allocator, table);
         table = replaced;
     }
     atomic_store_explicit(&map->table, NULL, memory_order_relaxed);
+}
+
+static void forget_one(const topk_jit_allocator *allocator, tkj_prepared *prepared)
+{
+    tkj_free(allocator, prepared);
+}
+
+void tkj_kernel_map_forget(const topk_jit_allocator *allocator, tkj_kernel_map *map)
+{
+    release(allocator, map, forget_one);
+}
+
+void tkj_kernel_map_release(const topk_jit_allocator *allocator, tkj_kernel_map *map)
+{
+    release(allocator, map, tkj_prepared_free);
 }

@@ -41,6 +41,9 @@ const tkj_prepared *tkj_kernel_map_find(const tkj_kernel_map *map, const topk_ji
 topk_jit_status tkj_kernel_map_insert(const topk_jit_allocator *allocator, tkj_kernel_map *map,
                                       tkj_prepared *prepared);
 
+/** Frees everything and unloads nothing: in a child after fork, whose kernels are the parent's. */
+void tkj_kernel_map_forget(const topk_jit_allocator *allocator, tkj_kernel_map *map);
+
 /** Unloads every kernel and frees everything. No other thread may be inside. */
 void tkj_kernel_map_release(const topk_jit_allocator *allocator, tkj_kernel_map *map);
 

@@ -4,9 +4,11 @@
 #ifndef TKJ_OS_H
 #define TKJ_OS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <topk_jit/topk_jit.h>
 
 /** Bytes owned through an allocator; zero-initialised = empty. */
@@ -18,27 +20,58 @@ typedef struct tkj_blob {
 /** Monotonic time in nanoseconds. */
 uint64_t tkj_os_now_ns(void);
 
+/** Sleeps so long, or less. */
+void tkj_os_sleep_ns(uint64_t nanoseconds);
+
 /** True if an absolute path. */
 bool tkj_os_is_absolute(const char *path);
 
+/** Who may have written what is read, and may read what is written. */
+typedef enum tkj_trust {
+    TKJ_TRUST_OWNER, /* this user; what is read may be root's, too */
+    TKJ_TRUST_GROUP, /* members of the file's group, if this process is one, too */
+} tkj_trust;
+
+/** Modes of what is created: 0700 and 0600, or with the group's rights. */
+mode_t tkj_os_dir_mode(tkj_trust trust);
+mode_t tkj_os_file_mode(tkj_trust trust);
+
 /**
- * Opens a directory that this user can trust, following no symlink in its last component: owned by
- * the user or root and writable by nobody else.
+ * Opens a directory that can be trusted, following no symlink in its last component: owned and
+ * writable by nobody else than `trust` says.
  * @param[out] why  what is wrong, a static string that follows the path in a message, such as "is
  *                  a symbolic link"; set on failure
  * @return a close-on-exec descriptor, or -1 with errno (EPERM = not to be trusted)
  */
-int tkj_os_open_trusted_dir(const char *path, const char **why);
+int tkj_os_open_trusted_dir(const char *path, tkj_trust trust, const char **why);
+
+/** A regular file that is open for reading. */
+typedef struct tkj_file {
+    int fd; /* closed by the owner */
+    size_t size;
+    time_t modified;
+} tkj_file;
 
 /**
- * Reads a whole regular file below a directory descriptor, without following a symlink in its last
- * component (errno ELOOP).
- * @param limit     a larger file is not read (errno EFBIG)
+ * Opens a file below a directory descriptor, following no symlink in its last component (errno
+ * ELOOP).
+ * @param limit     a larger file is refused (errno EFBIG)
+ * @param[out] out  fd is -1 after a failure to open
+ * @return 0, or -1 with errno; EINVAL if it is no regular file, EPERM if others than `trust` says
+ *         own it or can write it
+ */
+int tkj_os_open_file(int dir_fd, const char *name, tkj_trust trust, size_t limit, tkj_file *out);
+
+/**
+ * Reads a part of a file, less if the file ends before it does.
  * @param[out] out  owned by the caller; empty after a failure. One byte beyond out->size is
  *                  allocated and 0, so that a text file is a C string.
- * @return 0, or -1 with errno; EINVAL if it is no regular file, EPERM if it belongs to another user
- *         or others can write it, ENOMEM if the allocator failed
+ * @return 0, or -1 with errno; ENOMEM if the allocator failed
  */
+int tkj_os_read(const topk_jit_allocator *allocator, const tkj_file *file, uint64_t offset,
+                size_t size, tkj_blob *out);
+
+/** Opens, reads and closes a whole file that this user or root wrote. Errors as above. */
 int tkj_os_read_file(const topk_jit_allocator *allocator, int dir_fd, const char *name,
                      size_t limit, tkj_blob *out);
 
@@ -48,8 +81,8 @@ void tkj_os_close(int fd);
 /** Writes all bytes, resuming after EINTR and short writes. @return 0, or -1 with errno */
 int tkj_os_write_all(int fd, const void *bytes, size_t size);
 
-/** mkdir -p with mode 0700 for what it creates. @return 0, or -1 with errno */
-int tkj_os_make_dirs(const char *path);
+/** mkdir -p. @return 0, or -1 with errno */
+int tkj_os_make_dirs(const char *path, tkj_trust trust);
 
 /**
  * Directory of the shared object (or executable) that holds this code, absolute, symlinks resolved.
@@ -63,5 +96,14 @@ topk_jit_status tkj_os_own_directory(const topk_jit_allocator *allocator, char *
  * @return 0, or the errno of thread creation
  */
 int tkj_os_run_on_stack(size_t stack_size, void (*function)(void *argument), void *argument);
+
+/** A byte that is 1 here and 0 in every child that fork makes of this process. */
+typedef _Atomic(uint8_t) tkj_fork_mark;
+
+/** @return owned by the caller; NULL if the system offers none */
+tkj_fork_mark *tkj_os_fork_mark_create(void);
+
+/** NULL is ignored. */
+void tkj_os_fork_mark_destroy(tkj_fork_mark *mark);
 
 #endif /* TKJ_OS_H */

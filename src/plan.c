@@ -1,189 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan.h"
 
+#include <string.h>
+
 #include "context.h"
-#include "key.h"
 #include "memory.h"
-#include "prelude.h"
-#include "spec.h"
+#include "plan_build.h"
+#include "plan_offline.h"
 #include "status.h"
 
 /* The oldest CUDA major whose entries are looked for. */
 #define OLDEST_MAJOR 12
 
-/** One kernel on its way from a spec to bytes. */
-typedef struct job {
-    topk_jit_context *context;
-    const topk_jit_spec *spec;
-    const tkj_variant *variant;
-    const tkj_template_set *templates;
-    char entry_name[TKJ_ENTRY_NAME_SIZE];
-    char prelude[TKJ_PRELUDE_SIZE];
-    tkj_target target;
-    char target_name[TKJ_TARGET_NAME_SIZE];
-    tkj_key key;
-} build_job;
-
-static topk_jit_status start_job(build_job *job, topk_jit_context *context,
-                                 const topk_jit_spec *spec, const tkj_variant *variant)
-{
-    job->context = context;
-    job->spec = spec;
-    job->variant = variant;
-    tkj_entry_name(spec, variant, job->entry_name);
-    tkj_prelude(spec, variant, job->prelude);
-    return tkj_context_templates(context, &job->templates);
-}
-
-static void aim(build_job *job, tkj_target target)
-{
-    job->target = target;
-    tkj_target_format(target, job->target_name);
-    tkj_key_build(job->templates->digest, job->spec, job->prelude, target, &job->key);
-}
-
-static const tkj_cache_key *cache_key(const build_job *job, tkj_cache_key *key)
-{
-    for (size_t i = 0; i < TKJ_DIGEST_SIZE; i++)
-        key->digest[i] = job->key.digest[i];
-    return key;
-}
-
-static bool look_up(const build_job *job, int major, tkj_blob *bytes, tkj_entry *entry)
-{
-    tkj_counters *counters = &job->context->counters;
-    tkj_cache_key key;
-    uint64_t start = tkj_os_now_ns();
-    tkj_cache_outcome outcome = tkj_cache_get(job->context->cache, cache_key(job, &key), major,
-                                              job->key.preimage, job->target_name, bytes, entry);
-    counters->lookup_ns += tkj_os_now_ns() - start;
-    counters->corrupt_entries += outcome == TKJ_CACHE_CORRUPT;
-    if (outcome != TKJ_CACHE_HIT)
-        return false;
-    counters->disk_hits++;
-    counters->bytes_read += bytes->size;
-    return true;
-}
-
-static topk_jit_status compile(const build_job *job, const tkj_nvrtc *nvrtc,
-                               tkj_compile_result *result)
-{
-    tkj_counters *counters = &job->context->counters;
-    const tkj_compile_job work = {
-        .main = {job->entry_name, job->prelude},
-        .includes = job->templates->files,
-        .include_count = tkj_embedded_template_count,
-        .architecture = job->target.architecture,
-        .ptx = job->target.ptx,
-    };
-    uint64_t start = tkj_os_now_ns();
-    topk_jit_status status = tkj_nvrtc_compile(nvrtc, &work, job->entry_name, result);
-    counters->compiles++;
-    counters->compile_ns += tkj_os_now_ns() - start;
-    return status;
-}
-
-/** Compiles one kernel into an encoded entry. */
-static topk_jit_status build(const build_job *job, const tkj_nvrtc *nvrtc, tkj_blob *bytes)
-{
-    const topk_jit_allocator *allocator = &job->context->config.allocator;
-    tkj_compile_result result = {0};
-    topk_jit_status status = compile(job, nvrtc, &result);
-    if (status != TOPK_JIT_OK)
-        return status;
-    const tkj_entry entry = {
-        .kind = job->target.ptx ? TKJ_PAYLOAD_PTX : TKJ_PAYLOAD_CUBIN,
-        .target = job->target_name,
-        .toolchain = tkj_nvrtc_identity(nvrtc),
-        .library = TOPK_JIT_VERSION_STRING,
-        .preimage = job->key.preimage,
-        .entry_name = job->entry_name,
-        .resources = {.registers = result.usage.registers,
-                      .static_shared = result.usage.static_shared,
-                      .dynamic_shared = job->variant->shared_bytes,
-                      .stack = result.usage.stack,
-                      .spill = result.usage.spill,
-                      .other_spill = result.usage.other_spill},
-        .payload = result.payload.bytes,
-        .payload_size = result.payload.size,
-    };
-    status = tkj_entry_encode(allocator, &entry, bytes);
-    tkj_free(allocator, result.payload.bytes);
-    return status;
-}
-
-static topk_jit_status store(const build_job *job, const tkj_nvrtc *nvrtc, const tkj_blob *bytes)
-{
-    tkj_counters *counters = &job->context->counters;
-    tkj_cache_key key;
-    if (tkj_cache_root(job->context->cache) == NULL)
-        return TOPK_JIT_OK;
-    topk_jit_status status =
-        tkj_cache_put(job->context->cache, cache_key(job, &key), tkj_nvrtc_major(nvrtc), bytes);
-    if (status != TOPK_JIT_OK) {
-        counters->failed_stores++;
-        return status;
-    }
-    counters->stores++;
-    counters->bytes_written += bytes->size;
-    return TOPK_JIT_OK;
-}
-
-/** The first toolkit that has an architecture, for a message. */
-static topk_jit_status reject_target(const tkj_nvrtc *nvrtc, tkj_target target)
-{
-    char name[TKJ_TARGET_NAME_SIZE];
-    const char *since = "unknown";
-    tkj_target_format(target, name);
-    for (size_t i = 0; i < tkj_architecture_count; i++)
-        if (tkj_architectures[i].number == target.architecture)
-            since = tkj_architectures[i].since;
-    return tkj_fail(TOPK_JIT_NVRTC_TARGET, "%s cannot compile for %s, which CUDA has since %s",
-                    tkj_nvrtc_identity(nvrtc), name, since);
-}
-
-topk_jit_status tkj_plan_warm(topk_jit_context *context, const topk_jit_spec *spec,
-                              const tkj_variant *variant, tkj_target target,
-                              tkj_warm_result *result)
-{
-    const topk_jit_allocator *allocator = &context->config.allocator;
-    const topk_jit_spec canonical = tkj_spec_canonical(spec);
-    const tkj_nvrtc *nvrtc;
-    uint64_t start = tkj_os_now_ns();
-    build_job job;
-    if (tkj_cache_root(context->cache) == NULL)
-        return tkj_fail(TOPK_JIT_CACHE_FAILED,
-                        "there is no cache directory: neither a cache directory nor a home is set");
-    topk_jit_status status = start_job(&job, context, &canonical, variant);
-    if (status == TOPK_JIT_OK)
-        status = tkj_context_nvrtc(context, &nvrtc);
-    if (status != TOPK_JIT_OK)
-        return status;
-    if (!tkj_nvrtc_knows(nvrtc, target.architecture))
-        return reject_target(nvrtc, target);
-
-    tkj_blob bytes = {0};
-    tkj_entry entry;
-    aim(&job, target);
-    bool present = look_up(&job, tkj_nvrtc_major(nvrtc), &bytes, &entry);
-    if (!present) {
-        context->counters.misses++;
-        status = build(&job, nvrtc, &bytes);
-        if (status == TOPK_JIT_OK)
-            status = store(&job, nvrtc, &bytes);
-    }
-    *result = (tkj_warm_result){!present, bytes.size, tkj_os_now_ns() - start};
-    tkj_free(allocator, bytes.bytes);
-    return status;
-}
-
-static topk_jit_status load(const build_job *job, const tkj_entry *entry, int ordinal,
+static topk_jit_status load(const tkj_build *build, const tkj_entry *entry, int ordinal,
                             CUstream stream, tkj_kernel *out)
 {
     uint64_t start = tkj_os_now_ns();
     topk_jit_status status = tkj_driver_load(entry->payload, entry->entry_name,
                                              entry->resources.dynamic_shared, ordinal, stream, out);
-    job->context->counters.load_ns += tkj_os_now_ns() - start;
+    build->context->counters.load_ns += tkj_os_now_ns() - start;
     return status;
 }
 
@@ -194,44 +29,58 @@ typedef struct destination {
     CUstream stream;
     tkj_target order[TKJ_TARGET_ORDER_MAX]; /* what the device can run, best first */
     size_t order_count;
+    const char *toolchain; /* the only one whose entries count; NULL = any */
 } destination;
 
-/** Tries every entry that the device could run. An entry that does not load is passed over. */
-static bool load_from_cache(build_job *job, const destination *to, tkj_kernel *out)
+/** Tries the entries of one target and toolchain, layer by layer. One that does not load is passed
+ *  over. */
+static bool load_from_layers(tkj_build *build, const destination *to, int major, tkj_kernel *out)
 {
-    const topk_jit_allocator *allocator = &job->context->config.allocator;
+    const topk_jit_allocator *allocator = &build->context->config.allocator;
+    const tkj_cache_query query = tkj_build_query(build, major, to->toolchain);
+    tkj_blob bytes;
+    tkj_entry entry;
+    for (size_t layer = 0;
+         tkj_cache_get(build->context->cache, &query, &layer, &bytes, &entry) == TKJ_CACHE_HIT;
+         layer++) {
+        topk_jit_status status = load(build, &entry, to->facts->ordinal, to->stream, out);
+        tkj_free(allocator, bytes.bytes);
+        if (status == TOPK_JIT_OK)
+            return true;
+        tkj_log(&build->context->config.logger, TOPK_JIT_LOG_WARNING,
+                "cached kernel %s for %s does not load: %s", build->entry_name, build->target_name,
+                topk_jit_last_error()->message);
+        build->does_not_load = true;
+    }
+    return false;
+}
+
+/** Tries every entry that the device could run. */
+static bool load_from_cache(tkj_build *build, const destination *to, tkj_kernel *out)
+{
     for (size_t i = 0; i < to->order_count; i++) {
-        aim(job, to->order[i]);
-        for (int major = to->driver_version / 1000; major >= OLDEST_MAJOR; major--) {
-            tkj_blob bytes = {0};
-            tkj_entry entry;
-            if (!look_up(job, major, &bytes, &entry))
-                continue;
-            topk_jit_status status = load(job, &entry, to->facts->ordinal, to->stream, out);
-            tkj_free(allocator, bytes.bytes);
-            if (status == TOPK_JIT_OK)
+        tkj_build_aim(build, to->order[i]);
+        for (int major = to->driver_version / 1000; major >= OLDEST_MAJOR; major--)
+            if (load_from_layers(build, to, major, out))
                 return true;
-            tkj_log(&job->context->config.logger, TOPK_JIT_LOG_WARNING,
-                    "cached kernel %s for %s does not load: %s", job->entry_name, job->target_name,
-                    topk_jit_last_error()->message);
-        }
     }
     return false;
 }
 
 /** Aims at the best target that this NVRTC knows. */
-static topk_jit_status aim_to_compile(build_job *job, const tkj_nvrtc *nvrtc, const destination *to)
+static topk_jit_status aim_to_compile(tkj_build *build, const tkj_nvrtc *nvrtc,
+                                      const destination *to)
 {
     for (size_t i = 0; i < to->order_count; i++)
         if (tkj_nvrtc_knows(nvrtc, to->order[i].architecture)) {
-            aim(job, to->order[i]);
+            tkj_build_aim(build, to->order[i]);
             if (i > 0)
-                tkj_log(&job->context->config.logger, TOPK_JIT_LOG_WARNING,
+                tkj_log(&build->context->config.logger, TOPK_JIT_LOG_WARNING,
                         "%s does not know sm_%d: compiling %s for %s", tkj_nvrtc_identity(nvrtc),
-                        to->order[0].architecture, job->entry_name, job->target_name);
+                        to->order[0].architecture, build->entry_name, build->target_name);
             return TOPK_JIT_OK;
         }
-    return reject_target(nvrtc, to->order[0]);
+    return tkj_build_reject_target(nvrtc, to->order[0]);
 }
 
 /** A newer toolkit's code is refused by the driver late and darkly (vllm#47397): told here. */
@@ -243,39 +92,50 @@ static topk_jit_status check_toolkit(const tkj_nvrtc *nvrtc, int driver_version)
                     tkj_nvrtc_identity(nvrtc), driver_version / 1000, driver_version % 1000 / 10);
 }
 
-static topk_jit_status compile_and_load(build_job *job, const destination *to, tkj_kernel *out)
+static topk_jit_status compile_and_load(tkj_build *build, const destination *to, tkj_kernel *out)
 {
-    const topk_jit_allocator *allocator = &job->context->config.allocator;
+    topk_jit_context *context = build->context;
     const tkj_nvrtc *nvrtc;
-    topk_jit_status status = tkj_context_nvrtc(job->context, &nvrtc);
+    topk_jit_status status = tkj_context_nvrtc(context, &nvrtc);
     if (status == TOPK_JIT_OK)
         status = check_toolkit(nvrtc, to->driver_version);
     if (status == TOPK_JIT_OK)
-        status = aim_to_compile(job, nvrtc, to);
-    if (status != TOPK_JIT_OK)
-        return status;
-    tkj_blob bytes = {0};
-    tkj_entry entry;
-    status = build(job, nvrtc, &bytes);
-    if (status != TOPK_JIT_OK)
-        return status;
-    (void)store(job, nvrtc, &bytes); /* the cache has warned; the kernel runs from memory */
-    tkj_entry_decode(bytes.bytes, bytes.size, &entry);
-    status = load(job, &entry, to->facts->ordinal, to->stream, out);
-    tkj_free(allocator, bytes.bytes);
+        status = aim_to_compile(build, nvrtc, to);
+    tkj_built built = {0};
+    if (status == TOPK_JIT_OK)
+        status = tkj_build_once(build, nvrtc, build->does_not_load, false, &built);
+    if (status == TOPK_JIT_OK)
+        status = load(build, &built.entry, to->facts->ordinal, to->stream, out);
+    tkj_built_release(&context->config.allocator, &built);
     return status;
+}
+
+/** The best target that this version of the library can name. */
+static tkj_target best_known(const destination *to)
+{
+    size_t i = 0;
+    tkj_target parsed;
+    char name[TKJ_TARGET_NAME_SIZE];
+    for (; i + 1 < to->order_count; i++) {
+        tkj_target_format(to->order[i], name);
+        if (tkj_target_parse(name, &parsed))
+            break;
+    }
+    return to->order[i];
 }
 
 static topk_jit_status prepare_kernel(topk_jit_context *context, const topk_jit_spec *spec,
                                       const tkj_variant *variant, const destination *to,
                                       tkj_kernel *out)
 {
-    build_job job;
-    topk_jit_status status = start_job(&job, context, spec, variant);
-    if (status != TOPK_JIT_OK || load_from_cache(&job, to, out))
+    tkj_build build;
+    topk_jit_status status = tkj_build_start(&build, context, spec, variant);
+    if (status != TOPK_JIT_OK || load_from_cache(&build, to, out))
         return status;
     context->counters.misses++;
-    return compile_and_load(&job, to, out);
+    if (context->config.values.mode == TOPK_JIT_MODE_OFFLINE)
+        return tkj_plan_offline_miss(&build, best_known(to), to->driver_version / 1000);
+    return compile_and_load(&build, to, out);
 }
 
 /** Clusters no larger than the driver grants the kernel, now that it is loaded. */
@@ -320,10 +180,29 @@ static topk_jit_status build_prepared(topk_jit_context *context, const topk_jit_
     return TOPK_JIT_OK;
 }
 
-/** Builds and enters a spec that is not in the map. The caller holds the builder lock. */
+/** Under the policy `exact` the NVRTC of this machine; where there is none, one that compiled
+ *  nothing. */
+static const char *wanted_toolchain(topk_jit_context *context)
+{
+    const tkj_nvrtc *nvrtc;
+    if (context->config.values.toolchain != TOPK_JIT_TOOLCHAIN_EXACT)
+        return NULL;
+    return tkj_context_nvrtc(context, &nvrtc) == TOPK_JIT_OK ? tkj_nvrtc_identity(nvrtc) : "";
+}
+
+/** Enters a spec into the map, which then owns it. */
+static topk_jit_status enter(topk_jit_context *context, tkj_prepared *prepared)
+{
+    pthread_mutex_lock(&context->builder);
+    topk_jit_status status =
+        tkj_kernel_map_insert(&context->config.allocator, &context->kernels, prepared);
+    pthread_mutex_unlock(&context->builder);
+    return status;
+}
+
+/** Builds and enters a spec that is not in the map. */
 static topk_jit_status add_prepared(topk_jit_context *context, const topk_jit_spec *spec,
-                                    int driver_version, int ordinal, CUstream stream,
-                                    const tkj_prepared **out)
+                                    int driver_version, int ordinal, CUstream stream)
 {
     const topk_jit_allocator *allocator = &context->config.allocator;
     tkj_device_facts facts;
@@ -332,18 +211,54 @@ static topk_jit_status add_prepared(topk_jit_context *context, const topk_jit_sp
         return status;
     destination to = {.driver_version = driver_version, .facts = &facts, .stream = stream};
     to.order_count = tkj_target_order(facts.compute_major, facts.compute_minor, to.order);
+    to.toolchain = wanted_toolchain(context);
     tkj_prepared *prepared = tkj_alloc_zeroed(allocator, 1, sizeof *prepared);
     if (prepared == NULL)
         return TOPK_JIT_OUT_OF_MEMORY;
     status = build_prepared(context, spec, &to, prepared);
     if (status == TOPK_JIT_OK)
-        status = tkj_kernel_map_insert(allocator, &context->kernels, prepared);
-    if (status != TOPK_JIT_OK) {
+        status = enter(context, prepared);
+    if (status != TOPK_JIT_OK)
         tkj_prepared_free(allocator, prepared);
+    return status;
+}
+
+/** A spec on a device, as a piece of work that others may wait for. */
+static void identify(const topk_jit_spec *spec, int ordinal, uint8_t id[TKJ_DIGEST_SIZE])
+{
+    uint8_t bytes[sizeof *spec + sizeof ordinal];
+    memcpy(bytes, spec, sizeof *spec);
+    memcpy(bytes + sizeof *spec, &ordinal, sizeof ordinal);
+    tkj_digest(bytes, sizeof bytes, id);
+}
+
+/** Builds a spec, or waits for the thread that is at it. @return its status, to either */
+static topk_jit_status add_once(topk_jit_context *context, const topk_jit_spec *spec,
+                                int driver_version, int ordinal, CUstream stream, bool *added)
+{
+    uint8_t id[TKJ_DIGEST_SIZE];
+    tkj_flight *flight;
+    topk_jit_status status;
+    *added = false;
+    identify(spec, ordinal, id);
+    if (!tkj_context_board(context, id, &flight, &status))
         return status;
+    if (tkj_kernel_map_find(&context->kernels, spec, ordinal) == NULL) { /* since we looked */
+        status = add_prepared(context, spec, driver_version, ordinal, stream);
+        *added = status == TOPK_JIT_OK;
     }
-    *out = prepared;
-    return TOPK_JIT_OK;
+    tkj_flights_land(&context->flights, &context->config.allocator, flight, status);
+    return status;
+}
+
+/** What the map has, for the stream's context, too. */
+static topk_jit_status use(topk_jit_context *context, const tkj_prepared *prepared, CUstream stream)
+{
+    context->counters.memory_hits += prepared->count;
+    pthread_mutex_lock(&context->builder);
+    topk_jit_status status = tkj_driver_load_into(prepared->kernels, prepared->count, stream);
+    pthread_mutex_unlock(&context->builder);
+    return status;
 }
 
 /** tkj_plan_prepare, but for the last error. */
@@ -357,16 +272,14 @@ static topk_jit_status find_or_add(topk_jit_context *context, const topk_jit_spe
         status = tkj_driver_stream_device(stream, &ordinal);
     if (status != TOPK_JIT_OK)
         return status;
-    pthread_mutex_lock(&context->builder);
+    bool added = false;
     *out = tkj_kernel_map_find(&context->kernels, spec, ordinal);
-    if (*out != NULL) {
-        context->counters.memory_hits += (*out)->count;
-        status = tkj_driver_load_into((*out)->kernels, (*out)->count, stream);
-    } else {
-        status = add_prepared(context, spec, driver_version, ordinal, stream, out);
-    }
-    pthread_mutex_unlock(&context->builder);
-    return status;
+    if (*out == NULL)
+        status = add_once(context, spec, driver_version, ordinal, stream, &added);
+    if (status != TOPK_JIT_OK)
+        return status;
+    *out = tkj_kernel_map_find(&context->kernels, spec, ordinal);
+    return added ? TOPK_JIT_OK : use(context, *out, stream);
 }
 
 topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec *spec,

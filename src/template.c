@@ -101,7 +101,7 @@ static topk_jit_status load_directory(const topk_jit_allocator *allocator, const
 {
     const char *why = NULL;
     topk_jit_status status = TOPK_JIT_OK;
-    int dir_fd = tkj_os_open_trusted_dir(dir, &why);
+    int dir_fd = tkj_os_open_trusted_dir(dir, TKJ_TRUST_OWNER, &why);
     *exists = dir_fd >= 0 || errno != ENOENT;
     if (dir_fd < 0)
         return tkj_fail_native(errno == EPERM ? TOPK_JIT_TEMPLATE_UNTRUSTED

@@ -34,6 +34,7 @@ static topk_jit_context *create_context(const warm_options *given, warm_report *
     options.cache_dir = given->cache_dir;
     options.template_dir = given->template_dir;
     options.nvrtc_path = given->nvrtc;
+    options.mode = TOPK_JIT_MODE_AUTO; /* to warm is to write, whatever servers here may do */
     topk_jit_context *context = NULL;
     if (topk_jit_context_create(&context, &options) != TOPK_JIT_OK)
         warm_complain("%s", topk_jit_last_error()->message);

@@ -16,11 +16,11 @@
  * ==========
  *     create a context -> prepare the specs a server needs -> call, as often as needed -> destroy
  *
- * `topk_jit_prepare` does everything that can block: it looks in the cache, compiles on a miss and
- * loads the kernels. A prepared call only checks its arguments and enqueues one kernel: it never
- * synchronises with the GPU, allocates, or opens a file, so it may be captured in a CUDA graph. A
- * call that was not prepared prepares itself first, unless its stream is being captured: then it
- * returns TOPK_JIT_NOT_PREPARED and leaves the capture as it was.
+ * `topk_jit_prepare` does everything that can block: it looks in the layers of the cache, compiles
+ * on a miss and loads the kernels. A prepared call only checks its arguments and enqueues one
+ * kernel: it never synchronises with the GPU, allocates, or opens a file, so it may be captured in
+ * a CUDA graph. A call that was not prepared prepares itself first, unless its stream is being
+ * captured: then it returns TOPK_JIT_NOT_PREPARED and leaves the capture as it was.
  *
  * Tensors are DLPack's `DLTensor`; the library reads shape, strides, dtype, device, data and
  * byte_offset, and keeps no reference after the call returns. Memory of kDLCUDA and
@@ -139,7 +139,8 @@ typedef struct CUstream_st *CUstream;
     X(34, LOAD_FAILED, "the driver refused the compiled kernel")                                   \
     X(35, LAUNCH_FAILED, "the driver refused the launch")                                          \
     X(40, CACHE_FAILED, "an entry could not be stored (only where storing is the purpose)")        \
-    X(41, OS_FAILED, "a system call failed")
+    X(41, OS_FAILED, "a system call failed")                                                       \
+    X(42, OFFLINE_MISS, "the mode is offline and no layer of the cache has the kernel")
 
 #define TOPK_JIT_STATUS_ENUMERATOR(number, name, meaning) TOPK_JIT_##name = number,
 /** Outcome of a call; see TOPK_JIT_STATUS_MAP. */
@@ -205,6 +206,31 @@ typedef struct topk_jit_allocator {
     void *user;
 } topk_jit_allocator;
 
+/** How a context uses the layers of the cache on disk. Packs and read-only directories are never
+ * written to. */
+typedef enum topk_jit_mode {
+    TOPK_JIT_MODE_DEFAULT = 0,  /**< what TOPK_JIT_MODE says, else AUTO */
+    TOPK_JIT_MODE_AUTO = 1,     /**< reads; compiles on a miss; writes to the user's directory */
+    TOPK_JIT_MODE_READONLY = 2, /**< reads and compiles; never writes, touches or locks */
+    TOPK_JIT_MODE_OFFLINE = 3,  /**< reads; never compiles or writes: a miss is an error */
+    TOPK_JIT_MODE_OFF = 4,      /**< neither reads nor writes: compiles into memory */
+} topk_jit_mode;
+
+/** Which entries of the cache count. */
+typedef enum topk_jit_toolchain {
+    TOPK_JIT_TOOLCHAIN_DEFAULT = 0, /**< what TOPK_JIT_TOOLCHAIN says, else ANY */
+    TOPK_JIT_TOOLCHAIN_ANY = 1,     /**< whatever NVRTC compiled them */
+    TOPK_JIT_TOOLCHAIN_EXACT = 2,   /**< those that the NVRTC of this machine compiled; where none
+                                         is found, every entry is a miss */
+} topk_jit_toolchain;
+
+/** An option that is on, off, or as its environment variable says. */
+typedef enum topk_jit_switch {
+    TOPK_JIT_SWITCH_DEFAULT = 0,
+    TOPK_JIT_SWITCH_ON = 1,
+    TOPK_JIT_SWITCH_OFF = 2,
+} topk_jit_switch;
+
 /**
  * Options of a context. Start from TOPK_JIT_OPTIONS_INIT; a zero field is the default. A field that
  * is set beats its environment variable, which beats the default. Strings are copied.
@@ -223,12 +249,29 @@ typedef struct topk_jit_options {
                                        TOPK_JIT_TEMPLATE_DIR, the installed ones, the embedded ones */
     const char *nvrtc_path;       /**< the libnvrtc to load and no other; default TOPK_JIT_NVRTC */
     const char *nvrtc_hint;       /**< a directory where libnvrtc may also be found */
+    const char *ro_dirs;          /**< further layers, which are read first and never written:
+                                       absolute paths separated by colons, each a directory laid
+                                       out like a cache, whose *.tkp files are its packs, or one
+                                       .tkp file; default TOPK_JIT_RO_DIRS. The directory
+                                       share/topk_jit/cache of the installation is always the
+                                       last of them */
+    topk_jit_mode mode;           /**< default TOPK_JIT_MODE (auto, readonly, offline, off) */
+    topk_jit_toolchain toolchain; /**< default TOPK_JIT_TOOLCHAIN (any, exact) */
+    topk_jit_switch shared;       /**< the cache may belong to and be written by the members of its
+                                       group; default TOPK_JIT_SHARED (1, 0), else OFF */
+    int32_t lock_timeout_ms;      /**< how long a miss waits for another process that compiles the
+                                       same kernel; negative: not at all; default
+                                       TOPK_JIT_LOCK_TIMEOUT_MS, else 30000 */
+    uint64_t cache_max_bytes;     /**< what the user's directory may hold; the least recently used
+                                       entries are removed beyond it; UINT64_MAX: no limit; default
+                                       TOPK_JIT_CACHE_MAX_BYTES, else 1 GiB */
 } topk_jit_options;
 
 /** Options with every field at its default. */
 #define TOPK_JIT_OPTIONS_INIT                                                                      \
     {                                                                                              \
-        sizeof(topk_jit_options), {0, 0, 0}, 0, 0, (topk_jit_log_level)0, 0, 0, 0, 0               \
+        sizeof(topk_jit_options), {0, 0, 0}, 0, 0, (topk_jit_log_level)0, 0, 0, 0, 0, 0,           \
+            TOPK_JIT_MODE_DEFAULT, TOPK_JIT_TOOLCHAIN_DEFAULT, TOPK_JIT_SWITCH_DEFAULT, 0, 0       \
     }
 
 /**
@@ -237,8 +280,9 @@ typedef struct topk_jit_options {
  * @param[out] out      host; the new context, owned by the caller; NULL after a failure
  * @param[in] options   host; NULL = all defaults
  * @return TOPK_JIT_OK
- * @return TOPK_JIT_INVALID_ARGUMENT  out is NULL, an allocator has one function only, cache_dir is
- *                                    relative
+ * @return TOPK_JIT_INVALID_ARGUMENT  out is NULL, an allocator has one function only, a path that
+ *                                    must be absolute is not, an option or an environment variable
+ *                                    has a value that it does not know
  * @return TOPK_JIT_ABI_MISMATCH      struct_size is 0 or an unknown tail is not all zero
  * @return TOPK_JIT_OUT_OF_MEMORY
  */
@@ -568,24 +612,32 @@ TOPK_JIT_EXPORT topk_jit_status topk_jit_fast_topk_transform_ragged_fused(
 /** What a context did so far. Counts are since its creation; times are in nanoseconds. */
 typedef struct topk_jit_statistics {
     size_t struct_size;
-    uint64_t memory_hits;     /**< kernels that were already loaded */
-    uint64_t disk_hits;       /**< kernels read from the cache */
-    uint64_t misses;          /**< kernels found in no layer */
-    uint64_t compiles;        /**< kernels compiled, successfully or not */
-    uint64_t stores;          /**< entries written to the cache */
-    uint64_t failed_stores;   /**< entries that could not be written */
+    uint64_t memory_hits;    /**< kernels that were already loaded or held in memory */
+    uint64_t pack_hits;      /**< kernels read from a pack */
+    uint64_t read_only_hits; /**< kernels read from a read-only directory */
+    uint64_t user_hits;      /**< kernels read from the user's directory */
+    uint64_t misses;         /**< kernels found in no layer */
+    uint64_t waits;          /**< times that another thread or process compiled the kernel wanted */
+    uint64_t lock_timeouts;  /**< waits for another process that were given up */
+    uint64_t compiles;       /**< kernels compiled, successfully or not */
+    uint64_t stores;         /**< entries written to the cache */
+    uint64_t failed_stores;  /**< entries that could not be written */
     uint64_t corrupt_entries; /**< entries on disk that did not verify and counted as misses */
+    uint64_t evictions;       /**< entries removed because the cache was full */
     uint64_t bytes_read;      /**< of verified entries */
     uint64_t bytes_written;   /**< of stored entries */
+    uint64_t bytes_evicted;   /**< of removed entries */
     uint64_t lookup_ns;       /**< spent reading and verifying entries */
+    uint64_t wait_ns;         /**< spent waiting for other threads and processes */
     uint64_t compile_ns;      /**< spent in NVRTC */
+    uint64_t store_ns;        /**< spent storing entries and removing old ones */
     uint64_t load_ns;         /**< spent loading into the driver */
 } topk_jit_statistics;
 
 /** Statistics ready to be filled. */
 #define TOPK_JIT_STATISTICS_INIT                                                                   \
     {                                                                                              \
-        sizeof(topk_jit_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                            \
+        sizeof(topk_jit_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0    \
     }
 
 /**

@@ -21,7 +21,11 @@ BASE = ["base"]
 PURE = BASE + ["params", "pure"]
 LEAVES = ["cache", "nvrtc", "driver", "host"]
 ROOMS = {
-    "base": (["status", "memory", "abi", "log", "os", "config", "device", "source", "digest"], BASE),
+    "base": (
+        ["status", "memory", "abi", "log", "os", "os_file", "config", "config_values", "device"]
+        + ["source", "digest", "flight"],
+        BASE,
+    ),
     "params": (["params"], []),
     "templates": (["kernel_templates/*"], ["params"]),
     "pure": (

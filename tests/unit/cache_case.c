@@ -33,6 +33,25 @@ static tkj_entry sample(void)
     };
 }
 
+tkj_cache_options cache_case_options(const cache_case *it)
+{
+    return (tkj_cache_options){
+        .root = it->root,
+        .runtime_dir = it->directory,
+        .mode = TOPK_JIT_MODE_AUTO,
+        .max_bytes = UINT64_C(1) << 30,
+        .lock_timeout_ns = UINT64_C(30000000000),
+    };
+}
+
+void cache_case_open(cache_case *it, const tkj_cache_options *options)
+{
+    const tkj_logger logger = {listen_to, it, TOPK_JIT_LOG_DEBUG};
+    tkj_cache_destroy(it->cache);
+    assert_int_equal(tkj_cache_create(&it->test.allocator, &logger, options, &it->cache),
+                     TOPK_JIT_OK);
+}
+
 int cache_case_set_up(void **state)
 {
     cache_case *it = calloc(1, sizeof *it);
@@ -40,9 +59,8 @@ int cache_case_set_up(void **state)
     it->directory = tkj_test_dir_create();
     it->root = strdup(tkj_test_path(it->directory, "root"));
     tkj_test_allocator_init(&it->test, 0);
-    tkj_logger logger = {listen_to, it, TOPK_JIT_LOG_DEBUG};
-    assert_int_equal(tkj_cache_create(&it->test.allocator, &logger, it->root, &it->cache),
-                     TOPK_JIT_OK);
+    const tkj_cache_options options = cache_case_options(it);
+    cache_case_open(it, &options);
     for (size_t i = 0; i < sizeof it->key.digest; i++)
         it->key.digest[i] = (uint8_t)i;
     tkj_entry entry = sample();
@@ -68,13 +86,33 @@ topk_jit_status cache_case_put(cache_case *it)
     return tkj_cache_put(it->cache, &it->key, CACHE_CASE_MAJOR, &it->bytes);
 }
 
+tkj_cache_query cache_case_query(const cache_case *it)
+{
+    return (tkj_cache_query){
+        .key = it->key,
+        .major = CACHE_CASE_MAJOR,
+        .preimage = CACHE_CASE_PREIMAGE,
+        .target = CACHE_CASE_TARGET,
+    };
+}
+
+tkj_cache_outcome cache_case_ask(cache_case *it, const tkj_cache_query *query)
+{
+    tkj_blob bytes;
+    tkj_entry entry;
+    size_t layer = 0;
+    tkj_cache_outcome outcome = tkj_cache_get(it->cache, query, &layer, &bytes, &entry);
+    tkj_free(&it->test.allocator, bytes.bytes);
+    return outcome;
+}
+
 tkj_cache_outcome cache_case_get(cache_case *it)
 {
     tkj_blob bytes = {(uint8_t *)1, 1};
     tkj_entry entry;
-    tkj_cache_outcome outcome =
-        tkj_cache_get(it->cache, &it->key, CACHE_CASE_MAJOR, CACHE_CASE_PREIMAGE, CACHE_CASE_TARGET,
-                      &bytes, &entry);
+    size_t layer = 0;
+    const tkj_cache_query query = cache_case_query(it);
+    tkj_cache_outcome outcome = tkj_cache_get(it->cache, &query, &layer, &bytes, &entry);
     if (outcome == TKJ_CACHE_HIT) {
         assert_int_equal(bytes.size, it->bytes.size);
         assert_memory_equal(bytes.bytes, it->bytes.bytes, bytes.size);

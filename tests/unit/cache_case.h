@@ -29,8 +29,21 @@ typedef struct cache_case {
 int cache_case_set_up(void **state);
 int cache_case_tear_down(void **state);
 
+/** The options of the case's cache: this root, everything else at its default, locks in the root's
+ *  directory. */
+tkj_cache_options cache_case_options(const cache_case *it);
+
+/** Puts a cache of other options in the place of the case's. */
+void cache_case_open(cache_case *it, const tkj_cache_options *options);
+
+/** What the entry answers. */
+tkj_cache_query cache_case_query(const cache_case *it);
+
 /** Puts the entry. */
 topk_jit_status cache_case_put(cache_case *it);
+
+/** Looks a query up in all layers. @return the outcome; a hit's bytes are released */
+tkj_cache_outcome cache_case_ask(cache_case *it, const tkj_cache_query *query);
 
 /** Looks the entry up; asserts that a hit has its bytes and that anything else has none. */
 tkj_cache_outcome cache_case_get(cache_case *it);

@@ -43,8 +43,18 @@ bool plan_case_connect(void)
 static void clear_environment(void)
 {
     static const char *const variables[] = {
-        "TOPK_JIT_CACHE_DIR", "TOPK_JIT_TEMPLATE_DIR", "TOPK_JIT_NVRTC", "XDG_CACHE_HOME",
-        "CUDA_HOME",          "TOPK_JIT_LOG",
+        "TOPK_JIT_CACHE_DIR",
+        "TOPK_JIT_TEMPLATE_DIR",
+        "TOPK_JIT_NVRTC",
+        "XDG_CACHE_HOME",
+        "CUDA_HOME",
+        "TOPK_JIT_LOG",
+        "TOPK_JIT_RO_DIRS",
+        "TOPK_JIT_MODE",
+        "TOPK_JIT_TOOLCHAIN",
+        "TOPK_JIT_SHARED",
+        "TOPK_JIT_LOCK_TIMEOUT_MS",
+        "TOPK_JIT_CACHE_MAX_BYTES",
     };
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
         assert_int_equal(unsetenv(variables[i]), 0);
@@ -70,6 +80,7 @@ int plan_case_set_up(void **state)
     it->directory = tkj_test_dir_create();
     it->root = strdup(tkj_test_path(it->directory, "cache"));
     assert_non_null(it->root);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", it->directory, 1), 0); /* locks of this test only */
     pthread_mutex_init(&it->lock, NULL);
     tkj_test_allocator_init(&it->memory, 0);
     const topk_jit_options options = plan_case_options(it);

@@ -56,7 +56,7 @@ void template_case_write_embedded(const char *dir, size_t i)
 
 void template_case_write_set(const char *dir)
 {
-    assert_int_equal(tkj_os_make_dirs(dir), 0);
+    assert_int_equal(tkj_os_make_dirs(dir, TKJ_TRUST_OWNER), 0);
     for (size_t i = 0; i < tkj_embedded_template_count; i++)
         template_case_write_embedded(dir, i);
 }

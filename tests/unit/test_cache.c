@@ -88,8 +88,9 @@ static void existing_tag_is_left_alone(void **state)
 static void without_a_root_gets_miss_and_puts_do_nothing(void **state)
 {
     cache_case *it = *state;
-    tkj_cache_destroy(it->cache);
-    assert_int_equal(tkj_cache_create(&it->test.allocator, &silent, NULL, &it->cache), TOPK_JIT_OK);
+    tkj_cache_options options = cache_case_options(it);
+    options.root = NULL;
+    cache_case_open(it, &options);
     assert_null(tkj_cache_root(it->cache));
     assert_int_equal(cache_case_put(it), TOPK_JIT_OK);
     assert_int_equal(cache_case_get(it), TKJ_CACHE_ABSENT);
@@ -201,12 +202,10 @@ static void directory_in_an_entrys_place_is_a_miss_and_cannot_be_rewritten(void 
 
 static tkj_cache_outcome get_as(cache_case *it, const char *preimage, const char *target)
 {
-    tkj_blob bytes;
-    tkj_entry entry;
-    tkj_cache_outcome outcome =
-        tkj_cache_get(it->cache, &it->key, CACHE_CASE_MAJOR, preimage, target, &bytes, &entry);
-    tkj_free(&it->test.allocator, bytes.bytes);
-    return outcome;
+    tkj_cache_query query = cache_case_query(it);
+    query.preimage = preimage;
+    query.target = target;
+    return cache_case_ask(it, &query);
 }
 
 static void entry_of_another_preimage_or_target_is_a_miss(void **state)
@@ -226,7 +225,7 @@ static void entry_of_another_preimage_or_target_is_a_miss(void **state)
 static void assert_not_used(cache_case *it, const char *reason)
 {
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(cache_case_get(it), TKJ_CACHE_ABSENT);
+        assert_int_equal(cache_case_get(it), TKJ_CACHE_UNUSABLE);
         assert_int_equal(cache_case_put(it), TOPK_JIT_CACHE_FAILED);
         cache_case_assert_message(it->root);
         cache_case_assert_message(reason);
@@ -290,11 +289,9 @@ static void root_that_vanished_is_created_again(void **state)
 static void missing_parents_and_spaces_in_the_path_work(void **state)
 {
     cache_case *it = *state;
-    tkj_cache_destroy(it->cache);
-    assert_int_equal(tkj_cache_create(&it->test.allocator, &silent,
-                                      tkj_test_path(it->directory, "my caches/a b/topk-jit/"),
-                                      &it->cache),
-                     TOPK_JIT_OK);
+    tkj_cache_options options = cache_case_options(it);
+    options.root = tkj_test_path(it->directory, "my caches/a b/topk-jit/");
+    cache_case_open(it, &options);
     assert_int_equal(cache_case_put(it), TOPK_JIT_OK);
     assert_int_equal(cache_case_get(it), TKJ_CACHE_HIT);
 }
@@ -323,25 +320,36 @@ static void only_stale_temporary_files_are_swept(void **state)
 static void creating_without_memory_leaks_nothing(void **state)
 {
     (void)state;
-    for (int fail_at = 1; fail_at <= 2; fail_at++) {
+    const tkj_cache_options options = {
+        .root = "/root", .ro_dirs = "/one", .installed = "/two", .runtime_dir = "/three"};
+    for (int fail_at = 1; fail_at <= 5; fail_at++) {
         tkj_test_allocator test;
         tkj_test_allocator_init(&test, fail_at);
         tkj_cache *cache = (tkj_cache *)1;
-        assert_int_equal(tkj_cache_create(&test.allocator, &silent, "/root", &cache),
+        assert_int_equal(tkj_cache_create(&test.allocator, &silent, &options, &cache),
                          TOPK_JIT_OUT_OF_MEMORY);
         assert_null(cache);
         assert_int_equal(atomic_load(&test.live), 0);
     }
 }
 
-static void get_without_memory_is_a_miss_and_put_needs_none(void **state)
+/* The next allocation fails. */
+static void run_short_of_memory(cache_case *it)
+{
+    it->test.fail_at = atomic_load(&it->test.asked) + 1;
+}
+
+static void without_memory_a_get_misses_and_a_put_stores(void **state)
 {
     cache_case *it = *state;
-    it->test.fail_at = atomic_load(&it->test.asked) + 1;
+    run_short_of_memory(it);
     assert_int_equal(cache_case_put(it), TOPK_JIT_OK);
-    assert_false(tkj_test_allocator_failed(&it->test));
-    assert_int_equal(cache_case_get(it), TKJ_CACHE_ABSENT);
-    assert_true(tkj_test_allocator_failed(&it->test));
+    assert_true(tkj_test_allocator_failed(&it->test)); /* nothing was counted, so nothing removed */
+    run_short_of_memory(it);
+    assert_int_equal(cache_case_get(it), TKJ_CACHE_UNUSABLE); /* no layer was found */
+    assert_int_equal(cache_case_get(it), TKJ_CACHE_HIT);
+    run_short_of_memory(it);
+    assert_int_equal(cache_case_get(it), TKJ_CACHE_UNREADABLE);
     assert_int_equal(cache_case_get(it), TKJ_CACHE_HIT);
 }
 
@@ -351,17 +359,11 @@ static void *work_on_shared_keys(void *argument)
     cache_case *it = argument;
     intptr_t wrong = 0;
     for (int round = 0; round < 20; round++) {
-        tkj_cache_key key = it->key;
-        key.digest[0] = (uint8_t)(round % 3);
-        tkj_blob bytes;
-        tkj_entry entry;
-        wrong += tkj_cache_get(it->cache, &key, CACHE_CASE_MAJOR, CACHE_CASE_PREIMAGE,
-                               CACHE_CASE_TARGET, &bytes, &entry) == TKJ_CACHE_CORRUPT;
-        tkj_free(&it->test.allocator, bytes.bytes);
-        wrong += tkj_cache_put(it->cache, &key, CACHE_CASE_MAJOR, &it->bytes) != TOPK_JIT_OK;
-        wrong += tkj_cache_get(it->cache, &key, CACHE_CASE_MAJOR, CACHE_CASE_PREIMAGE,
-                               CACHE_CASE_TARGET, &bytes, &entry) != TKJ_CACHE_HIT;
-        tkj_free(&it->test.allocator, bytes.bytes);
+        tkj_cache_query query = cache_case_query(it);
+        query.key.digest[0] = (uint8_t)(round % 3);
+        wrong += cache_case_ask(it, &query) == TKJ_CACHE_CORRUPT;
+        wrong += tkj_cache_put(it->cache, &query.key, query.major, &it->bytes) != TOPK_JIT_OK;
+        wrong += cache_case_ask(it, &query) != TKJ_CACHE_HIT;
     }
     return (void *)wrong;
 }
@@ -413,7 +415,7 @@ int main(void)
         IN_CACHE(missing_parents_and_spaces_in_the_path_work),
         IN_CACHE(only_stale_temporary_files_are_swept),
         IN_CACHE(creating_without_memory_leaks_nothing),
-        IN_CACHE(get_without_memory_is_a_miss_and_put_needs_none),
+        IN_CACHE(without_memory_a_get_misses_and_a_put_stores),
         IN_CACHE(threads_share_a_cache),
     };
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);

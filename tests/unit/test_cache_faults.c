@@ -118,11 +118,11 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size)
                         write_at_most > 0 && size > write_at_most ? write_at_most : size);
 }
 
-ssize_t __real_read(int fd, void *bytes, size_t size);
-ssize_t __wrap_read(int fd, void *bytes, size_t size);
-ssize_t __wrap_read(int fd, void *bytes, size_t size)
+ssize_t __real_pread(int fd, void *bytes, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset)
 {
-    return strike(CALL_READ) ? -1 : __real_read(fd, bytes, size);
+    return strike(CALL_READ) ? -1 : __real_pread(fd, bytes, size, offset);
 }
 
 int __real_fsync(int fd);
@@ -362,9 +362,9 @@ static void entry_that_cannot_be_read_is_a_logged_miss(void **state)
     cache_case *it = *state;
     assert_stored(it);
     script(CALL_OPEN_ENTRY, EACCES, 1);
-    assert_int_equal(cache_case_get(it), TKJ_CACHE_ABSENT);
+    assert_int_equal(cache_case_get(it), TKJ_CACHE_UNREADABLE);
     script(CALL_READ, EIO, 1);
-    assert_int_equal(cache_case_get(it), TKJ_CACHE_ABSENT);
+    assert_int_equal(cache_case_get(it), TKJ_CACHE_UNREADABLE);
     assert_int_equal(atomic_load(&it->warnings), 2);
     assert_int_equal(cache_case_get(it), TKJ_CACHE_HIT);
 }
@@ -374,7 +374,7 @@ static void root_of_somebody_else_is_not_used(void **state)
     cache_case *it = *state;
     assert_stored(it);
     owner_is_somebody_else = true;
-    assert_int_equal(cache_case_get(it), TKJ_CACHE_ABSENT);
+    assert_int_equal(cache_case_get(it), TKJ_CACHE_UNUSABLE);
     assert_put_fails(it, EPERM);
     cache_case_assert_message("belongs to another user");
     clock_ns += UINT64_C(60000000000);

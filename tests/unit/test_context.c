@@ -209,19 +209,29 @@ static void statistics_are_those_of_the_counters(void **state)
 {
     const plan_case *it = *state;
     tkj_counters *counters = &it->context->counters;
-    counters->memory_hits = 1;
-    counters->disk_hits = 2;
-    counters->misses = 3;
-    counters->compiles = 4;
-    counters->stores = 5;
-    counters->failed_stores = 6;
-    counters->corrupt_entries = 7;
-    counters->bytes_read = 8;
-    counters->bytes_written = 9;
-    counters->lookup_ns = 10;
-    counters->compile_ns = 11;
-    counters->load_ns = 12;
-    const topk_jit_statistics expected = {sizeof expected, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    tkj_cache_counters *cache = tkj_cache_counts(it->context->cache);
+    *cache = (tkj_cache_counters){.hits = {1, 2, 3, 4}};
+    cache->corrupt = 11;
+    cache->stores = 9;
+    cache->failed_stores = 10;
+    cache->evictions = 12;
+    cache->waits = 5;
+    cache->lock_timeouts = 7;
+    cache->bytes_read = 13;
+    cache->bytes_written = 14;
+    cache->bytes_evicted = 15;
+    cache->lookup_ns = 16;
+    cache->wait_ns = 16;
+    cache->store_ns = 19;
+    counters->memory_hits = 100;
+    counters->misses = 5;
+    counters->waits = 1;
+    counters->compiles = 8;
+    counters->wait_ns = 1;
+    counters->compile_ns = 18;
+    counters->load_ns = 20;
+    const topk_jit_statistics expected = {
+        sizeof expected, 101, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
     const topk_jit_statistics statistics = plan_case_statistics(it);
     assert_memory_equal(&statistics, &expected, sizeof expected);
 }
@@ -230,13 +240,13 @@ static void older_callers_get_the_statistics_they_know(void **state)
 {
     const plan_case *it = *state;
     it->context->counters.memory_hits = 1;
-    it->context->counters.disk_hits = 2;
+    tkj_cache_counts(it->context->cache)->hits[TKJ_LAYER_PACK] = 2;
     topk_jit_statistics statistics = TOPK_JIT_STATISTICS_INIT;
-    statistics.struct_size = offsetof(topk_jit_statistics, disk_hits);
-    statistics.disk_hits = 99;
+    statistics.struct_size = offsetof(topk_jit_statistics, pack_hits);
+    statistics.pack_hits = 99;
     assert_int_equal(topk_jit_get_statistics(it->context, &statistics), TOPK_JIT_OK);
     assert_int_equal(statistics.memory_hits, 1);
-    assert_int_equal(statistics.disk_hits, 99);
+    assert_int_equal(statistics.pack_hits, 99);
 }
 
 static void newer_callers_get_zeros_for_what_is_not_known(void **state)

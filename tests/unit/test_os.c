@@ -51,16 +51,16 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size)
                         writes.at_most > 0 && size > writes.at_most ? writes.at_most : size);
 }
 
-ssize_t __real_read(int fd, void *bytes, size_t size);
-ssize_t __wrap_read(int fd, void *bytes, size_t size);
-ssize_t __wrap_read(int fd, void *bytes, size_t size)
+ssize_t __real_pread(int fd, void *bytes, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t offset)
 {
     if (read_interruptions > 0) {
         read_interruptions--;
         errno = EINTR;
         return -1;
     }
-    return __real_read(fd, bytes, size > 3 ? 3 : size);
+    return __real_pread(fd, bytes, size > 3 ? 3 : size, offset);
 }
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -115,7 +115,7 @@ static void assert_not_opened(const char *path, int error, const char *expected_
 {
     const char *why = NULL;
     errno = 0;
-    assert_int_equal(tkj_os_open_trusted_dir(path, &why), -1);
+    assert_int_equal(tkj_os_open_trusted_dir(path, TKJ_TRUST_OWNER, &why), -1);
     assert_int_equal(errno, error);
     assert_string_equal(why, expected_why);
 }
@@ -123,7 +123,7 @@ static void assert_not_opened(const char *path, int error, const char *expected_
 static void own_directory_is_trusted_and_closed_on_exec(void **state)
 {
     const char *why = NULL;
-    int fd = tkj_os_open_trusted_dir(*state, &why);
+    int fd = tkj_os_open_trusted_dir(*state, TKJ_TRUST_OWNER, &why);
     assert_true(fd >= 0);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     close(fd);
@@ -168,7 +168,7 @@ static void overlong_path_is_refused(void **state)
     path[0] = '/';
     path[sizeof path - 1] = '\0';
     assert_not_opened(path, ENAMETOOLONG, "cannot be opened");
-    assert_int_equal(tkj_os_make_dirs(path), -1);
+    assert_int_equal(tkj_os_make_dirs(path, TKJ_TRUST_OWNER), -1);
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
@@ -298,7 +298,7 @@ static void missing_parents_are_created_for_the_user_alone(void **state)
 {
     const char *leaf = tkj_test_path(*state, "a//b/c/");
     mode_t before = umask(0);
-    int result = tkj_os_make_dirs(leaf);
+    int result = tkj_os_make_dirs(leaf, TKJ_TRUST_OWNER);
     umask(before);
     assert_int_equal(result, 0);
     struct stat status;
@@ -306,16 +306,16 @@ static void missing_parents_are_created_for_the_user_alone(void **state)
     assert_int_equal(status.st_mode & 07777, 0700);
     assert_int_equal(stat(tkj_test_path(*state, "a"), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0700);
-    assert_int_equal(tkj_os_make_dirs(leaf), 0);
-    assert_int_equal(tkj_os_make_dirs("/"), 0);
+    assert_int_equal(tkj_os_make_dirs(leaf, TKJ_TRUST_OWNER), 0);
+    assert_int_equal(tkj_os_make_dirs("/", TKJ_TRUST_OWNER), 0);
 }
 
 static void no_directory_can_be_made_below_a_file(void **state)
 {
     tkj_test_file_write(tkj_test_path(*state, "file"), "x", 1);
-    assert_int_equal(tkj_os_make_dirs(tkj_test_path(*state, "file")), -1);
+    assert_int_equal(tkj_os_make_dirs(tkj_test_path(*state, "file"), TKJ_TRUST_OWNER), -1);
     assert_int_equal(errno, ENOTDIR);
-    assert_int_equal(tkj_os_make_dirs(tkj_test_path(*state, "file/below")), -1);
+    assert_int_equal(tkj_os_make_dirs(tkj_test_path(*state, "file/below"), TKJ_TRUST_OWNER), -1);
     assert_int_equal(errno, ENOTDIR);
 }
 

@@ -21,18 +21,15 @@ static void note(const char *step)
     snprintf(steps + used, sizeof steps - used, "%s", step);
 }
 
-tkj_cache_outcome __real_tkj_cache_get(tkj_cache *cache, const tkj_cache_key *key, int major,
-                                       const char *preimage, const char *target, tkj_blob *bytes,
-                                       tkj_entry *entry);
-tkj_cache_outcome __wrap_tkj_cache_get(tkj_cache *cache, const tkj_cache_key *key, int major,
-                                       const char *preimage, const char *target, tkj_blob *bytes,
-                                       tkj_entry *entry);
-tkj_cache_outcome __wrap_tkj_cache_get(tkj_cache *cache, const tkj_cache_key *key, int major,
-                                       const char *preimage, const char *target, tkj_blob *bytes,
-                                       tkj_entry *entry)
+tkj_cache_outcome __real_tkj_cache_get(tkj_cache *cache, const tkj_cache_query *query,
+                                       size_t *layer, tkj_blob *bytes, tkj_entry *entry);
+tkj_cache_outcome __wrap_tkj_cache_get(tkj_cache *cache, const tkj_cache_query *query,
+                                       size_t *layer, tkj_blob *bytes, tkj_entry *entry);
+tkj_cache_outcome __wrap_tkj_cache_get(tkj_cache *cache, const tkj_cache_query *query,
+                                       size_t *layer, tkj_blob *bytes, tkj_entry *entry)
 {
     note("get ");
-    return __real_tkj_cache_get(cache, key, major, preimage, target, bytes, entry);
+    return __real_tkj_cache_get(cache, query, layer, bytes, entry);
 }
 
 topk_jit_status __real_tkj_cache_put(tkj_cache *cache, const tkj_cache_key *key, int major,
@@ -120,7 +117,7 @@ static void miss_counts_what_each_step_costs(void **state)
     assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
     const topk_jit_statistics s = plan_case_statistics(it);
     assert_int_equal(s.memory_hits, 0);
-    assert_int_equal(s.disk_hits, 0);
+    assert_int_equal(s.user_hits, 0);
     assert_int_equal(s.misses, kernels);
     assert_int_equal(s.compiles, kernels);
     assert_int_equal(s.stores, kernels);
@@ -164,7 +161,7 @@ static void second_context_hits_and_touches_no_nvrtc(void **state)
     assert_steps(kernels, "get load ", "get load ");
     assert_int_equal(nvrtc->calls("nvrtcVersion") + nvrtc->calls("nvrtcCreateProgram"), 0);
     const topk_jit_statistics s = plan_case_statistics(it);
-    assert_int_equal(s.disk_hits, kernels);
+    assert_int_equal(s.user_hits, kernels);
     assert_int_equal(s.misses + s.compiles + s.stores + s.failed_stores + s.compile_ns, 0);
     assert_int_equal(s.bytes_read, plan_case_entry_bytes(it));
     assert_int_equal(s.bytes_written, 0);

@@ -72,14 +72,14 @@ static void assert_rewritten(plan_case *it, void (*break_entry)(const char *path
     assert_int_equal(s.misses, kernels);
     assert_int_equal(s.compiles, kernels);
     assert_int_equal(s.stores, kernels);
-    assert_int_equal(s.disk_hits + s.bytes_read, 0);
+    assert_int_equal(s.user_hits + s.bytes_read, 0);
     assert_int_equal(it->logged[TOPK_JIT_LOG_WARNING], kernels);
     plan_case_assert_message("an earlier failure");
 
     plan_case_reopen(it, "/nonexistent/libnvrtc.so");
     assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
     s = plan_case_statistics(it);
-    assert_int_equal(s.disk_hits, kernels);
+    assert_int_equal(s.user_hits, kernels);
     assert_int_equal(s.corrupt_entries, 0);
 }
 
@@ -117,7 +117,7 @@ static void cached_entry_that_does_not_load_is_passed_over_and_compiled(void **s
     plan_case_assert_logged(it, TOPK_JIT_LOG_WARNING, "does not load");
     plan_case_assert_logged(it, TOPK_JIT_LOG_WARNING, "sm_90");
     const topk_jit_statistics s = plan_case_statistics(it);
-    assert_int_equal(s.disk_hits, kernels);
+    assert_int_equal(s.user_hits, kernels);
     assert_int_equal(s.misses, 1);
     assert_int_equal(s.compiles, 1);
     assert_int_equal(cuda->live_libraries(), kernels);

@@ -64,7 +64,7 @@ static void assert_cache_gives(plan_case *it, int ordinal, const char *expected)
     plan_case_reopen(it, "/nonexistent/libnvrtc.so");
     assert_int_equal(plan_case_prepare(it, spec(), ordinal), TOPK_JIT_OK);
     assert_string_equal(loaded, expected);
-    assert_true(plan_case_statistics(it).disk_hits > 0);
+    assert_true(plan_case_statistics(it).user_hits > 0);
 }
 
 static void cubin_of_the_very_gpu_comes_first(void **state)
@@ -105,7 +105,7 @@ static void code_of_other_gpus_is_not_even_looked_at(void **state)
     plan_case_reopen(it, FAKE_NVRTC_PATH);
     assert_int_equal(plan_case_prepare(it, spec(), SM80), TOPK_JIT_OK);
     assert_string_equal(loaded, "FAKECUBIN sm_80");
-    assert_int_equal(plan_case_statistics(it).disk_hits, 0);
+    assert_int_equal(plan_case_statistics(it).user_hits, 0);
     assert_int_equal(it->logged[TOPK_JIT_LOG_WARNING], 0);
 }
 
@@ -226,7 +226,7 @@ static void entry_of_a_newer_major_is_skipped_and_not_rewritten(void **state)
     plan_case_reopen(it, FAKE_NVRTC_PATH);
     assert_int_equal(plan_case_prepare(it, spec(), SM90), TOPK_JIT_OK);
     const topk_jit_statistics s = plan_case_statistics(it);
-    assert_int_equal(s.disk_hits + s.corrupt_entries, 0);
+    assert_int_equal(s.user_hits + s.corrupt_entries, 0);
     assert_int_equal(plan_case_entries(it, 13), s.stores);
     assert_int_equal(plan_case_each_file(it->root, ".cu14.tkc", remember_inode, &after), s.stores);
     assert_int_equal(before, after);

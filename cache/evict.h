@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file evict.h @brief Removes the least recently used entries of a directory. */
+#ifndef TKJ_CACHE_EVICT_H
+#define TKJ_CACHE_EVICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <topk_jit/topk_jit.h>
+
+/** What was found and done, in entries and bytes. */
+typedef struct tkj_eviction {
+    bool complete; /* all entries were counted */
+    uint64_t left_bytes;
+    uint64_t removed;
+    uint64_t removed_bytes;
+} tkj_eviction;
+
+/**
+ * Counts the entries below a cache root and, if they have more bytes than `most`, removes the
+ * oldest by file time until at most `target` are left. An entry that changes meanwhile stays; files
+ * that are no entries are neither counted nor touched. Where a directory cannot be read, or memory
+ * is short, less is removed: nobody's failure.
+ * @param keep  an entry that stays however old: "v1/<2 hex>/<name>"
+ */
+tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, uint64_t most,
+                       uint64_t target, const char *keep);
+
+#endif /* TKJ_CACHE_EVICT_H */

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the layers on disk. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layer.h"
+#include "memory.h"
+
+#define PACK_SUFFIX ".tkp"
+
+/* So many packs in one directory are none that anybody made on purpose. */
+#define PACKS_MAX 1024
+
+static bool is_pack_name(const char *name)
+{
+    size_t length = strlen(name);
+    size_t suffix = strlen(PACK_SUFFIX);
+    return length > suffix && strcmp(name + length - suffix, PACK_SUFFIX) == 0;
+}
+
+/* Reads the header, then the whole head, of an open pack. @return NULL, or what is wrong */
+static const char *read_head(const tkj_layer_reader *reader, const tkj_file *file, tkj_layer *layer)
+{
+    tkj_blob header;
+    size_t head_size = 0;
+    if (tkj_os_read(&reader->allocator, file, 0, TKJ_PACK_HEADER_SIZE, &header) != 0)
+        return "it cannot be read";
+    const char *flaw = tkj_pack_head_size(header.bytes, header.size, file->size, &head_size);
+    tkj_free(&reader->allocator, header.bytes);
+    if (flaw != NULL)
+        return flaw;
+    if (tkj_os_read(&reader->allocator, file, 0, head_size, &layer->head) != 0)
+        return "it cannot be read";
+    return tkj_pack_index_decode(layer->head.bytes, layer->head.size, file->size, &layer->index);
+}
+
+/* The index is kept: a pack never changes. Its file is opened again for each entry. */
+static void read_pack(const tkj_layer_reader *reader, tkj_layer *layer)
+{
+    tkj_file file;
+    if (tkj_os_open_file(AT_FDCWD, layer->path, reader->trust, SIZE_MAX, &file) != 0) {
+        layer->flaw = errno == EPERM ? "it belongs to another user or others can write it"
+                                     : "it cannot be opened";
+        return;
+    }
+    layer->flaw = read_head(reader, &file, layer);
+    close(file.fd);
+}
+
+/* Takes the path over. @return TOPK_JIT_OUT_OF_MEMORY if there is none */
+static topk_jit_status add(const tkj_layer_reader *reader, tkj_layer_kind kind, char *path,
+                           tkj_layers *layers)
+{
+    const topk_jit_allocator *allocator = &reader->allocator;
+    tkj_layer *larger =
+        path != NULL ? tkj_alloc_zeroed(allocator, layers->count + 1, sizeof *larger) : NULL;
+    if (larger == NULL) {
+        tkj_free(allocator, path);
+        return TOPK_JIT_OUT_OF_MEMORY;
+    }
+    if (layers->count > 0)
+        memcpy(larger, layers->at, layers->count * sizeof *larger);
+    tkj_free(allocator, layers->at);
+    layers->at = larger;
+    tkj_layer *layer = &layers->at[layers->count++];
+    layer->kind = kind;
+    layer->path = path;
+    if (kind == TKJ_LAYER_PACK)
+        read_pack(reader, layer);
+    return TOPK_JIT_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of a directory's packs. @return how many, or -1 without memory */
+static int list_packs(const topk_jit_allocator *allocator, DIR *directory, char *names[PACKS_MAX])
+{
+    int count = 0;
+    for (struct dirent *file = readdir(directory); file != NULL && count < PACKS_MAX;
+         file = readdir(directory)) {
+        if (!is_pack_name(file->d_name))
+            continue;
+        names[count] = tkj_strdup(allocator, file->d_name);
+        if (names[count] == NULL) {
+            while (count-- > 0)
+                tkj_free(allocator, names[count]);
+            return -1;
+        }
+        count++;
+    }
+    return count;
+}
+
+/* Packs of a directory that can be read and trusted; of another one there are none, and a look-up
+   in the directory itself says why. */
+static topk_jit_status add_packs(const tkj_layer_reader *reader, const char *path,
+                                 tkj_layers *layers)
+{
+    char *names[PACKS_MAX];
+    const char *why;
+    int fd = tkj_os_open_trusted_dir(path, reader->trust, &why);
+    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    if (directory == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return TOPK_JIT_OK;
+    }
+    int count = list_packs(&reader->allocator, directory, names);
+    closedir(directory);
+    topk_jit_status status = count < 0 ? TOPK_JIT_OUT_OF_MEMORY : TOPK_JIT_OK;
+    if (count > 0)
+        qsort(names, (size_t)count, sizeof names[0], compare_names);
+    for (int i = 0; i < count; i++) {
+        if (status == TOPK_JIT_OK)
+            status = add(reader, TKJ_LAYER_PACK,
+                         tkj_format(&reader->allocator, "%s/%s", path, names[i]), layers);
+        tkj_free(&reader->allocator, names[i]);
+    }
+    return status;
+}
+
+/* A pack, or a directory after its packs. */
+static topk_jit_status add_place(const tkj_layer_reader *reader, const char *path,
+                                 tkj_layers *layers)
+{
+    const bool pack = is_pack_name(path);
+    topk_jit_status status = pack ? TOPK_JIT_OK : add_packs(reader, path, layers);
+    if (status == TOPK_JIT_OK)
+        status = add(reader, pack ? TKJ_LAYER_PACK : TKJ_LAYER_READ_ONLY,
+                     tkj_strdup(&reader->allocator, path), layers);
+    return status;
+}
+
+static topk_jit_status add_places(const tkj_layer_reader *reader, const char *paths,
+                                  tkj_layers *layers)
+{
+    topk_jit_status status = TOPK_JIT_OK;
+    while (status == TOPK_JIT_OK && *paths != '\0') {
+        size_t length = strcspn(paths, ":");
+        if (length > 0) {
+            char *path = tkj_format(&reader->allocator, "%.*s", (int)length, paths);
+            status = path != NULL ? add_place(reader, path, layers) : TOPK_JIT_OUT_OF_MEMORY;
+            tkj_free(&reader->allocator, path);
+        }
+        paths += length;
+        paths += *paths == ':';
+    }
+    return status;
+}
+
+topk_jit_status tkj_layers_find(const tkj_layer_reader *reader, const char *ro_dirs,
+                                const char *installed, const char *root, tkj_layers *out)
+{
+    topk_jit_status status = TOPK_JIT_OK;
+    *out = (tkj_layers){NULL, 0};
+    if (ro_dirs != NULL)
+        status = add_places(reader, ro_dirs, out);
+    if (status == TOPK_JIT_OK && installed != NULL && access(installed, F_OK) == 0)
+        status = add_place(reader, installed, out);
+    if (status == TOPK_JIT_OK && root != NULL)
+        status = add(reader, TKJ_LAYER_USER, tkj_strdup(&reader->allocator, root), out);
+    if (status != TOPK_JIT_OK)
+        tkj_layers_release(&reader->allocator, out);
+    return status;
+}
+
+void tkj_layers_release(const topk_jit_allocator *allocator, tkj_layers *layers)
+{
+    for (size_t i = 0; i < layers->count; i++) {
+        tkj_free(allocator, layers->at[i].path);
+        tkj_free(allocator, layers->at[i].head.bytes);
+    }
+    tkj_free(allocator, layers->at);
+    *layers = (tkj_layers){NULL, 0};
+}

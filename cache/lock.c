@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOCK_FILE "locks"
+
+/* The lock file in a directory, which is created if it is missing and must be one to trust. */
+static int open_in(const char *directory, tkj_trust trust)
+{
+    const char *why;
+    struct stat status;
+    if (tkj_os_make_dirs(directory, trust) != 0)
+        return -1;
+    int dir_fd = tkj_os_open_trusted_dir(directory, trust, &why);
+    if (dir_fd < 0)
+        return -1;
+    int fd = openat(dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                    tkj_os_file_mode(trust));
+    close(dir_fd);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(fd);
+        return -1;
+    }
+    if (trust == TKJ_TRUST_GROUP && status.st_uid == geteuid())
+        (void)fchmod(fd, tkj_os_file_mode(trust)); /* the umask may have cut it */
+    return fd;
+}
+
+/* @return -1 also if the path is too long */
+static int open_below(const char *format, const char *directory, unsigned long user)
+{
+    char path[PATH_MAX];
+    int length = directory != NULL ? snprintf(path, sizeof path, format, directory)
+                                   : snprintf(path, sizeof path, format, user);
+    return length > 0 && (size_t)length < sizeof path ? open_in(path, TKJ_TRUST_OWNER) : -1;
+}
+
+int tkj_lock_open(const char *runtime_dir, const char *root, tkj_trust trust)
+{
+    int fd = -1;
+    if (trust == TKJ_TRUST_OWNER && runtime_dir != NULL && tkj_os_is_absolute(runtime_dir))
+        fd = open_below("%s/topk-jit", runtime_dir, 0);
+    if (trust == TKJ_TRUST_OWNER && fd < 0)
+        fd = open_below("/dev/shm/topk-jit-%lu", NULL, (unsigned long)geteuid());
+    return fd >= 0 ? fd : open_in(root, trust);
+}
+
+/* The byte of a key: its low 62 bits, for an offset is not negative. */
+static struct flock byte_of(const tkj_cache_key *key, short type)
+{
+    uint64_t bits = 0;
+    for (size_t i = TKJ_DIGEST_SIZE - sizeof bits; i < TKJ_DIGEST_SIZE; i++)
+        bits = bits << 8 | key->digest[i];
+    return (struct flock){
+        .l_type = type,
+        .l_whence = SEEK_SET,
+        .l_start = (off_t)(bits & (UINT64_MAX >> 2)),
+        .l_len = 1,
+    };
+}
+
+/* Locks of the open file, not of the process: those vanish when any descriptor of the file is
+   closed, whoever opened it, and do not keep threads apart. */
+static int set_lock(int fd, const tkj_cache_key *key, short type)
+{
+    struct flock lock = byte_of(key, type);
+    int result;
+    do
+        result = fcntl(fd, F_OFD_SETLK, &lock);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
+tkj_lock_result tkj_lock_try(int fd, const tkj_cache_key *key)
+{
+    if (set_lock(fd, key, F_WRLCK) == 0)
+        return TKJ_LOCK_HELD;
+    return errno == EAGAIN || errno == EACCES ? TKJ_LOCK_BUSY : TKJ_LOCK_IMPOSSIBLE;
+}
+
+void tkj_lock_release(int fd, const tkj_cache_key *key)
+{
+    (void)set_lock(fd, key, F_UNLCK);
+}

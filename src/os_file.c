@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+bool tkj_os_is_absolute(const char *path)
+{
+    return path[0] == '/';
+}
+
+void tkj_os_close(int fd)
+{
+    int error = errno;
+    close(fd);
+    errno = error;
+}
+
+static int fail_with(int error)
+{
+    errno = error;
+    return -1;
+}
+
+/* Copies a path without trailing slashes: with one, O_NOFOLLOW would follow the link before it. */
+static int copy_trimmed(const char *path, char copy[PATH_MAX])
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (length >= PATH_MAX)
+        return fail_with(ENAMETOOLONG);
+    memcpy(copy, path, length);
+    copy[length] = '\0';
+    return 0;
+}
+
+static bool is_own_group(gid_t group)
+{
+    gid_t groups[1024];
+    int count = getgroups((int)(sizeof groups / sizeof groups[0]), groups);
+    for (int i = 0; i < count; i++)
+        if (groups[i] == group)
+            return true;
+    return group == getegid();
+}
+
+/* Code that is read back will be run: nobody but this user, root and, where sharing is asked for,
+   members of a group of this process may have written it. (pycuda#54, cuda-python PR#2857) */
+static const char *distrust(const struct stat *status, tkj_trust trust)
+{
+    bool shared = trust == TKJ_TRUST_GROUP && is_own_group(status->st_gid);
+    if (status->st_uid != geteuid() && status->st_uid != 0 && !shared)
+        return "belongs to another user";
+    if ((status->st_mode & S_IWOTH) != 0 || ((status->st_mode & S_IWGRP) != 0 && !shared))
+        return "is writable by its group or by everybody";
+    return NULL;
+}
+
+/* With O_DIRECTORY the kernel reports a symlink as ENOTDIR: look again to say which it is. */
+static int explain_open_failure(const char *path, const char **why)
+{
+    int error = errno;
+    struct stat status;
+    *why = error == ENOENT ? "does not exist" : "cannot be opened";
+    if ((error == ENOTDIR || error == ELOOP) && lstat(path, &status) == 0) {
+        if (S_ISLNK(status.st_mode)) {
+            *why = "is a symbolic link";
+            error = EPERM;
+        } else if (!S_ISDIR(status.st_mode)) {
+            *why = "is not a directory";
+        }
+    }
+    return fail_with(error);
+}
+
+int tkj_os_open_trusted_dir(const char *path, tkj_trust trust, const char **why)
+{
+    char trimmed[PATH_MAX];
+    *why = "cannot be opened";
+    if (copy_trimmed(path, trimmed) != 0)
+        return -1;
+    int fd = open(trimmed, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return explain_open_failure(trimmed, why);
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        tkj_os_close(fd);
+        return -1;
+    }
+    const char *flaw = distrust(&status, trust);
+    if (flaw != NULL) {
+        close(fd);
+        *why = flaw;
+        return fail_with(EPERM);
+    }
+    return fd;
+}
+
+static int open_for_reading(int dir_fd, const char *name)
+{
+    int fd;
+    do /* O_NONBLOCK: a FIFO in the file's place must not hang the caller */
+        fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Fills in the size and time of a file that may be read. @return 0, or -1 with errno */
+static int check_file(tkj_file *file, tkj_trust trust, size_t limit)
+{
+    struct stat status;
+    if (fstat(file->fd, &status) != 0)
+        return -1;
+    if (!S_ISREG(status.st_mode))
+        return fail_with(EINVAL);
+    if (distrust(&status, trust) != NULL)
+        return fail_with(EPERM);
+    if (status.st_size < 0 || (uintmax_t)status.st_size > limit)
+        return fail_with(EFBIG);
+    file->size = (size_t)status.st_size;
+    file->modified = status.st_mtime;
+    return 0;
+}
+
+int tkj_os_open_file(int dir_fd, const char *name, tkj_trust trust, size_t limit, tkj_file *out)
+{
+    *out = (tkj_file){open_for_reading(dir_fd, name), 0, 0};
+    if (out->fd < 0)
+        return -1;
+    if (check_file(out, trust, limit) == 0)
+        return 0;
+    tkj_os_close(out->fd);
+    return -1;
+}
+
+/* Reads until size bytes or the end of the file, whichever is first. */
+static int read_up_to(int fd, uint64_t offset, uint8_t *bytes, size_t size, size_t *done)
+{
+    *done = 0;
+    while (*done < size) {
+        ssize_t count = pread(fd, bytes + *done, size - *done, (off_t)(offset + *done));
+        if (count < 0 && errno != EINTR)
+            return -1;
+        if (count == 0)
+            break;
+        if (count > 0)
+            *done += (size_t)count;
+    }
+    return 0;
+}
+
+int tkj_os_read(const topk_jit_allocator *allocator, const tkj_file *file, uint64_t offset,
+                size_t size, tkj_blob *out)
+{
+    tkj_blob bytes = {tkj_alloc(allocator, size + 1, 1), 0};
+    *out = (tkj_blob){NULL, 0};
+    if (bytes.bytes == NULL)
+        return fail_with(ENOMEM);
+    if (read_up_to(file->fd, offset, bytes.bytes, size, &bytes.size) != 0) {
+        int error = errno;
+        tkj_free(allocator, bytes.bytes);
+        return fail_with(error);
+    }
+    bytes.bytes[bytes.size] = 0;
+    *out = bytes;
+    return 0;
+}
+
+int tkj_os_read_file(const topk_jit_allocator *allocator, int dir_fd, const char *name,
+                     size_t limit, tkj_blob *out)
+{
+    tkj_file file;
+    *out = (tkj_blob){NULL, 0};
+    if (tkj_os_open_file(dir_fd, name, TKJ_TRUST_OWNER, limit, &file) != 0)
+        return -1;
+    int result = tkj_os_read(allocator, &file, 0, file.size, out);
+    tkj_os_close(file.fd);
+    return result;
+}
+
+int tkj_os_write_all(int fd, const void *bytes, size_t size)
+{
+    const uint8_t *next = bytes;
+    while (size > 0) {
+        ssize_t count = write(fd, next, size);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return -1;
+        if (count == 0) /* no progress and no reason given: never loop on it */
+            return fail_with(EIO);
+        next += count;
+        size -= (size_t)count;
+    }
+    return 0;
+}
+
+mode_t tkj_os_dir_mode(tkj_trust trust)
+{
+    return trust == TKJ_TRUST_GROUP ? S_ISGID | 0770 : 0700;
+}
+
+mode_t tkj_os_file_mode(tkj_trust trust)
+{
+    return trust == TKJ_TRUST_GROUP ? 0660 : 0600;
+}
+
+/* mkdir's own errno is no guide where the directory exists: on an automounter or a read-only
+   mount it may be EACCES or EROFS as well as EEXIST. */
+static int make_dir(const char *path, tkj_trust trust)
+{
+    if (mkdir(path, tkj_os_dir_mode(trust)) == 0) /* chmod: the umask may have cut what is shared */
+        return trust == TKJ_TRUST_GROUP ? chmod(path, tkj_os_dir_mode(trust)) : 0;
+    int error = errno;
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return fail_with(error);
+    return S_ISDIR(status.st_mode) ? 0 : fail_with(ENOTDIR);
+}
+
+int tkj_os_make_dirs(const char *path, tkj_trust trust)
+{
+    char prefix[PATH_MAX];
+    if (copy_trimmed(path, prefix) != 0)
+        return -1;
+    for (char *slash = strchr(prefix + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int result = make_dir(prefix, trust);
+        *slash = '/';
+        if (result != 0)
+            return -1;
+    }
+    return make_dir(prefix, trust);
+}
