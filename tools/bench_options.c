@@ -14,6 +14,7 @@ enum {
     FLAG_ONLY,
     FLAG_QUICK,
     FLAG_EXPLAIN,
+    FLAG_CACHE,
     FLAG_DEVICE_FACTS,
     FLAG_JSON,
     FLAG_RUNS,
@@ -29,6 +30,7 @@ static const struct option other_flags[] = {
     {"only", required_argument, NULL, FLAG_ONLY},
     {"quick", no_argument, NULL, FLAG_QUICK},
     {"explain", no_argument, NULL, FLAG_EXPLAIN},
+    {"cache", no_argument, NULL, FLAG_CACHE},
     {"device-facts", required_argument, NULL, FLAG_DEVICE_FACTS},
     {"json", required_argument, NULL, FLAG_JSON},
     {"runs", required_argument, NULL, FLAG_RUNS},
@@ -81,6 +83,8 @@ static bool take_flag(int flag, bench_options *out)
         return out->quick = true;
     case FLAG_EXPLAIN:
         return out->explain = true;
+    case FLAG_CACHE:
+        return out->cache = true;
     case FLAG_DEVICE_FACTS:
         return (out->device_facts = optarg) != NULL;
     case FLAG_JSON:
@@ -144,13 +148,18 @@ bool bench_options_parse(int argc, char **argv, bench_options *out)
         bench_complain("--device-facts is for --explain: nothing can be measured on facts");
         return false;
     }
+    if (out->cache &&
+        (out->explain || out->set != NULL || lists_given(&out->lists, 0, BENCH_AXIS_COUNT) > 0)) {
+        bench_complain("--cache measures the cache alone: it goes with --json and nothing else");
+        return false;
+    }
     const bool shape = lists_given(&out->lists, 0, BENCH_AXIS_MODE + 1) > 0;
     const bool any = lists_given(&out->lists, 0, BENCH_AXIS_COUNT) > 0;
     if (out->set != NULL && (shape || (any && out->set->add == bench_add_rules))) {
         bench_complain("--set %s has its own cases; choose among them with --only", out->set->name);
         return false;
     }
-    if (out->set == NULL && !any)
+    if (out->set == NULL && !any && !out->cache)
         out->set = bench_set_find("standard");
     return true;
 }

@@ -24,6 +24,7 @@ typedef struct bench_options {
     int replays; /* of a graph, in a round */
     int calls;   /* in a graph, at least */
     bool explain;
+    bool cache; /* the cache, and nothing else */
     bool quick;
     bool help;
     bool version;

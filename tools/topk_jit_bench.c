@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_cache.h"
 #include "bench_complain.h"
 #include "bench_explain.h"
 #include "bench_measure.h"
@@ -85,6 +86,8 @@ int main(int argc, char **argv)
             printf("topk-jit-bench %s\n", topk_jit_version());
         return BENCH_EXIT_DONE;
     }
+    if (options.cache)
+        return bench_cache(options.json);
     if (bench_options_plan(&options, &plan))
         code = options.explain ? explain(&options, &plan) : measure(&options, &plan);
     bench_plan_release(&plan);
