@@ -134,7 +134,8 @@ static topk_jit_status prepare_kernel(topk_jit_context *context, const topk_jit_
         return status;
     context->counters.misses++;
     if (context->config.values.mode == TOPK_JIT_MODE_OFFLINE)
-        return tkj_plan_offline_miss(&build, best_known(to), to->driver_version / 1000);
+        return tkj_plan_offline_miss(&build, best_known(to), to->driver_version / 1000,
+                                     to->toolchain);
     return compile_and_load(&build, to, out);
 }
 

@@ -105,9 +105,9 @@ static void append_newer(long_text *text, const tkj_build *build, int major)
     }
 }
 
-static void append_places(long_text *text, const tkj_build *build, int major)
+static void append_places(long_text *text, const tkj_build *build, int major, const char *toolchain)
 {
-    const tkj_cache_query query = tkj_build_query(build, major, NULL);
+    const tkj_cache_query query = tkj_build_query(build, major, toolchain);
     const size_t left = sizeof text->at - text->used;
     size_t length =
         tkj_cache_explain_miss(build->context->cache, &query, text->at + text->used, left);
@@ -117,7 +117,8 @@ static void append_places(long_text *text, const tkj_build *build, int major)
     append_newer(text, build, major);
 }
 
-topk_jit_status tkj_plan_offline_miss(tkj_build *build, tkj_target target, int major)
+topk_jit_status tkj_plan_offline_miss(tkj_build *build, tkj_target target, int major,
+                                      const char *toolchain)
 {
     char spec[TKJ_SPEC_TEXT_SIZE];
     char key[2 * TKJ_DIGEST_SIZE + 1];
@@ -130,7 +131,7 @@ topk_jit_status tkj_plan_offline_miss(tkj_build *build, tkj_target target, int m
            build->entry_name);
     append_command(&text, build, build->target_name);
     append(&text, "; spec %s, target %s, key %s; searched: ", spec, build->target_name, key);
-    append_places(&text, build, major);
+    append_places(&text, build, major, toolchain);
     tkj_log_text(&build->context->config.logger, TOPK_JIT_LOG_ERROR, text.at);
     return tkj_fail(TOPK_JIT_OFFLINE_MISS, "%s", text.at);
 }

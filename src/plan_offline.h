@@ -11,8 +11,10 @@
  * @param build   any target
  * @param target  what the command compiles for: the best one that the device can run
  * @param major   of the CUDA version that the driver supports
+ * @param toolchain  the only one whose entries count; NULL = any
  * @return TOPK_JIT_OFFLINE_MISS
  */
-topk_jit_status tkj_plan_offline_miss(tkj_build *build, tkj_target target, int major);
+topk_jit_status tkj_plan_offline_miss(tkj_build *build, tkj_target target, int major,
+                                      const char *toolchain);
 
 #endif /* TKJ_PLAN_OFFLINE_H */

@@ -5,6 +5,7 @@ missing.
 
 Usage: test_bench_usage.py TOPK_JIT_BENCH
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -93,6 +94,10 @@ class Refusals(BenchTest):
     def test_facts_without_explain(self):
         self.refused("--device-facts H200", naming=["--explain"])
 
+    def test_cache_with_anything_else(self):
+        self.refused("--cache --set must", naming=["--cache", "--json"])
+        self.refused("--cache --rows 1", naming=["--cache", "--json"])
+
     def test_argument_that_is_no_option(self):
         self.refused("must", naming=["'must'"])
 
@@ -135,6 +140,27 @@ class Explain(BenchTest):
         done = self.bench("--explain --device-facts V100")
         self.assertEqual(done.returncode, 2)
         self.assertIn("'V100'", done.stderr)
+
+
+class Cache(BenchTest):
+    def test_every_cost_is_told_to_people_and_programs(self):
+        """Without NVRTC, which leaves out the cold processes: a compilation takes seconds."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "cache.json")
+            os.environ["TOPK_JIT_NVRTC"], os.environ["TMPDIR"] = "/nonexistent", folder
+            self.addCleanup(os.environ.pop, "TOPK_JIT_NVRTC")
+            self.addCleanup(os.environ.pop, "TMPDIR")
+            done = self.bench("--cache --json", str(path))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("cold processes are left out", done.stderr)
+            costs = {cost["name"]: cost for cost in json.loads(path.read_text())["cache"]}
+            self.assertEqual([entry.name for entry in pathlib.Path(folder).iterdir()], [path.name])
+        for name in ["hit", "hit.read", "hit.pack", "hit.held", "look_up", "store", "many.hit"]:
+            self.assertGreater(costs[name]["least"], 0)
+            self.assertLessEqual(costs[name]["least"], costs[name]["median"])
+            self.assertLessEqual(costs[name]["median"], costs[name]["most"])
+            self.assertIn(costs[name]["text"].strip(), done.stdout)
+        self.assertGreater(costs["many.evicted"]["median"], 10000 / 8)
 
 
 class NoGpu(BenchTest):
