@@ -15,6 +15,17 @@
 #define TEMPORARY_PREFIX "new-"
 #define NAME_SIZE 64
 
+#define TAG "CACHEDIR.TAG"
+
+/* One without content is of a process that died before it wrote it. */
+static void remove_empty_tag(int root_fd)
+{
+    struct stat status;
+    if (fstatat(root_fd, TAG, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size == 0)
+        unlinkat(root_fd, TAG, 0);
+}
+
 /* A file of one fixed content: whoever comes first writes it. It matters to backups only, so its
    failures are nobody's. */
 static void write_tag(int root_fd, tkj_trust trust)
@@ -23,13 +34,14 @@ static void write_tag(int root_fd, tkj_trust trust)
         "Signature: 8a477f597d28d172789f06886806bc55\n"
         "# This file is a cache directory tag created by topk_jit.\n"
         "# For information about cache directory tags see https://bford.info/cachedir/\n";
-    int fd = openat(root_fd, "CACHEDIR.TAG", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+    remove_empty_tag(root_fd);
+    int fd = openat(root_fd, TAG, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                     tkj_os_file_mode(trust));
     if (fd < 0)
         return;
     int written = tkj_os_write_all(fd, tag, sizeof tag - 1);
     if (close(fd) != 0 || written != 0)
-        unlinkat(root_fd, "CACHEDIR.TAG", 0);
+        unlinkat(root_fd, TAG, 0);
 }
 
 /* chmod: the umask may have cut what is shared. */
