@@ -33,7 +33,7 @@ static void become_a_child(pid_t parent)
 {
     static const int caught[] = {SIGFPE, SIGILL, SIGSEGV, SIGBUS, SIGSYS}; /* by cmocka */
     const struct rlimit no_core = {0, 0};
-    setenv("CMOCKA_TEST_ABORT", "1", 1);
+    assert_int_equal(setenv("CMOCKA_TEST_ABORT", "1", 1), 0);
     for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
         signal(caught[i], SIG_DFL);
     setrlimit(RLIMIT_CORE, &no_core);

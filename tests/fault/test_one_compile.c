@@ -3,6 +3,7 @@
    all. (cutile-rs#205, flashinfer#4062, DeepGEMM#301) */
 #include "plan_case.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "digest.h"
@@ -54,8 +55,7 @@ static kernel_record *record_of(const char *entry)
         i++;
     assert_true(i < KERNELS_MAX);
     if (i == records->count) {
-        assert_true(strlen(entry) < sizeof records->at[i].entry);
-        strcpy(records->at[i].entry, entry);
+        snprintf(records->at[i].entry, sizeof records->at[i].entry, "%s", entry);
         records->count++;
     }
     return &records->at[i];
