@@ -115,8 +115,8 @@ static void become_another_program(void *user, int number)
 
 static int be_another_program(char *arguments[])
 {
-    const fault_gate ready = {{-1, atoi(arguments[1])}};
-    const fault_gate end = {{atoi(arguments[2]), -1}};
+    const fault_gate ready = {{-1, (int)strtol(arguments[1], NULL, 10)}};
+    const fault_gate end = {{(int)strtol(arguments[2], NULL, 10), -1}};
     fault_gate_open(&ready);
     fault_gate_pass(&end);
     return 0;
