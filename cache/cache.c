@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -47,7 +48,7 @@ topk_jit_status tkj_cache_create(const topk_jit_allocator *allocator, const tkj_
     cache->max_bytes = options->max_bytes;
     cache->lock_timeout_ns = options->lock_timeout_ns;
     for (size_t i = 0; i < TKJ_TURNS_MAX; i++)
-        cache->turns[i] = -1;
+        cache->turns[i].fd = -1;
     pthread_mutex_init(&cache->finding, NULL);
     pthread_mutex_init(&cache->lock, NULL);
     topk_jit_status status = copy_strings(cache, options);
@@ -74,6 +75,14 @@ void tkj_cache_destroy(tkj_cache *cache)
     tkj_free(&allocator, cache);
 }
 
+/* A child may have closed what it inherited, and have a file of its own under the number. */
+static bool is_still_open(const tkj_held_lock *lock)
+{
+    struct stat status;
+    return lock->fd >= 0 && fstat(lock->fd, &status) == 0 && status.st_dev == lock->device &&
+           status.st_ino == lock->inode;
+}
+
 /* Whoever held the mutexes is not in this process. A lock is one of both processes, so that closing
    it here leaves it with the parent, and does not keep it should the parent die. */
 void tkj_cache_after_fork(tkj_cache *cache)
@@ -82,9 +91,9 @@ void tkj_cache_after_fork(tkj_cache *cache)
     pthread_mutex_init(&cache->lock, NULL);
     cache->evicting = false;
     for (size_t i = 0; i < TKJ_TURNS_MAX; i++) {
-        if (cache->turns[i] >= 0)
-            close(cache->turns[i]);
-        cache->turns[i] = -1;
+        if (is_still_open(&cache->turns[i]))
+            close(cache->turns[i].fd);
+        cache->turns[i].fd = -1;
     }
 }
 

@@ -4,6 +4,7 @@
 #define TKJ_CACHE_STATE_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "cache.h"
 #include "held.h"
@@ -17,6 +18,13 @@ typedef struct tkj_store_failure {
     bool logged; /* as distrust of the root, which is logged once in a cache's life */
     char reason[900];
 } tkj_store_failure;
+
+/** A lock that this process holds: a descriptor, and the file that it was opened on. */
+typedef struct tkj_held_lock {
+    int fd; /* -1 = none */
+    dev_t device;
+    ino_t inode;
+} tkj_held_lock;
 
 struct tkj_cache {
     topk_jit_allocator allocator;
@@ -39,10 +47,10 @@ struct tkj_cache {
     pthread_mutex_t lock; /* guards all below; never held across a system call */
     uint64_t pause_end;   /* monotonic; stores before it meet `paused_by` */
     tkj_store_failure paused_by;
-    bool evicting;            /* a thread is at it */
-    uint64_t used_bytes;      /* of entries in the root, as far as this process knows */
-    bool used_is_known;       /* they were counted once */
-    int turns[TKJ_TURNS_MAX]; /* descriptors of held locks; -1 = none */
+    bool evicting;       /* a thread is at it */
+    uint64_t used_bytes; /* of entries in the root, as far as this process knows */
+    bool used_is_known;  /* they were counted once */
+    tkj_held_lock turns[TKJ_TURNS_MAX];
 };
 
 /** Logs once that a layer cannot be used. */

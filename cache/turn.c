@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose turn it is to compile a kernel, among processes. */
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lock.h"
@@ -14,23 +14,35 @@
 #define PAUSE_FIRST_NS UINT64_C(1000000)
 #define PAUSE_LONGEST_NS UINT64_C(20000000)
 
-/* Where a child after fork finds it. */
-static void remember(tkj_cache *cache, int fd, int instead_of)
+static void replace(tkj_cache *cache, int fd, const tkj_held_lock *by)
 {
     pthread_mutex_lock(&cache->lock);
     for (size_t i = 0; i < TKJ_TURNS_MAX; i++)
-        if (cache->turns[i] == instead_of) {
-            cache->turns[i] = fd;
+        if (cache->turns[i].fd == fd) {
+            cache->turns[i] = *by;
             break;
         }
     pthread_mutex_unlock(&cache->lock);
+}
+
+/* Where a child after fork finds it. */
+static void remember(tkj_cache *cache, int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) == 0)
+        replace(cache, -1, &(tkj_held_lock){fd, status.st_dev, status.st_ino});
+}
+
+static void forget(tkj_cache *cache, int fd)
+{
+    replace(cache, fd, &(tkj_held_lock){.fd = -1});
 }
 
 static void drop(tkj_cache *cache, tkj_cache_turn *turn)
 {
     if (turn->fd < 0)
         return;
-    remember(cache, -1, turn->fd);
+    forget(cache, turn->fd);
     tkj_lock_release(turn->fd, &turn->key);
     close(turn->fd);
     turn->fd = -1;
@@ -98,7 +110,7 @@ bool tkj_cache_await_turn(tkj_cache *cache, const tkj_cache_query *query, tkj_ca
     turn->fd = tkj_lock_open(cache->runtime_dir, cache->root, cache->reader.trust);
     if (turn->fd < 0)
         return false;
-    remember(cache, turn->fd, -1);
+    remember(cache, turn->fd);
     switch (tkj_lock_try(turn->fd, &query->key)) {
     case TKJ_LOCK_HELD: /* whoever held it may have stored the entry since we looked */
         return is_stored(cache, query, bytes, entry);

@@ -174,6 +174,24 @@ static void turn_that_is_over_leaves_nothing_for_a_child_to_close(void **state)
     close(fd);
 }
 
+static void have_another_file_in_its_place(void *user, int number)
+{
+    scene *s = user;
+    (void)number;
+    assert_int_equal(dup2(s->end.ends[0], s->turn.fd), s->turn.fd);
+    tkj_cache_after_fork(s->it->cache);
+    assert_true(is_open(s->turn.fd));
+}
+
+/* A server's worker closes what it inherited and opens files of its own before it calls us. */
+static void child_that_closed_the_lock_keeps_what_it_opened_instead(void **state)
+{
+    scene *s = *state;
+    take_turn(s);
+    fault_assert_done(fault_start(have_another_file_in_its_place, s, 0));
+    tkj_cache_end_turn(s->it->cache, &s->turn);
+}
+
 /* ---- the parent is killed, its child lives on ---- */
 
 static fault_work grandchild;
@@ -223,6 +241,7 @@ int main(int argc, char *argv[])
         TEST(parent_frees_the_key_though_its_child_never_calls),
         TEST(child_that_ends_leaves_the_key_with_its_parent),
         TEST(turn_that_is_over_leaves_nothing_for_a_child_to_close),
+        TEST(child_that_closed_the_lock_keeps_what_it_opened_instead),
         TEST(child_that_dropped_its_end_does_not_keep_a_dead_parents_key),
         TEST(program_that_a_child_became_does_not_keep_a_dead_parents_key),
     };
