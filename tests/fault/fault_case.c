@@ -15,7 +15,7 @@
 #include "nvrtc.h"
 #include "os.h"
 
-#define PASS_MS_MAX 30000
+#define PASS_MS_MAX 20000
 
 fault_time fault;
 

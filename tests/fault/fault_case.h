@@ -45,7 +45,7 @@ typedef struct fault_gate {
 
 fault_gate fault_gate_make(void);
 void fault_gate_open(const fault_gate *gate);
-/** Blocks until the gate is opened; fails the test after 30 seconds. */
+/** Blocks until the gate is opened; fails the test after 20 seconds. */
 void fault_gate_pass(const fault_gate *gate);
 void fault_gate_remove(fault_gate *gate);
 
