@@ -213,13 +213,6 @@ static void read_entry(const char *path, void *user)
     tkj_free(&tkj_default_allocator, bytes.bytes);
 }
 
-static void read_entries(const scene *s, entry_files *files)
-{
-    files->count = 0;
-    plan_case_each_file(s->it->root, ".tkc", read_entry, files);
-    assert_int_equal(files->count, kernels(s));
-}
-
 /** Asserts that one file is another one now, and that all have the bytes they had. */
 static void assert_one_was_written_again(const entry_files *before, const entry_files *after)
 {
@@ -245,7 +238,7 @@ static void stop_the_holder(scene *s)
 
 static void waiter_goes_on_after_its_patience_while_the_holder_is_stopped(void **state)
 {
-    entry_files before, after;
+    entry_files before = {0}, after = {0};
     scene *s = *state;
     topk_jit_options options = plan_case_options(s->it);
     options.lock_timeout_ms = 50;
@@ -260,12 +253,13 @@ static void waiter_goes_on_after_its_patience_while_the_holder_is_stopped(void *
     assert_int_equal(counts.stores, kernels(s));
     assert_int_equal(s->it->logged[TOPK_JIT_LOG_WARNING], 1);
     plan_case_assert_logged(s->it, TOPK_JIT_LOG_WARNING, "50 ms");
-    read_entries(s, &before);
+    plan_case_each_file(s->it->root, ".tkc", read_entry, &before);
 
     assert_int_equal(kill(s->holder, SIGCONT), 0);
     fault_gate_open(&s->proceed);
     fault_assert_done(s->holder);
-    read_entries(s, &after);
+    plan_case_each_file(s->it->root, ".tkc", read_entry, &after);
+    assert_int_equal(before.count, kernels(s));
     assert_one_was_written_again(&before, &after);
     plan_case_reopen(s->it, "/nonexistent/libnvrtc.so");
     assert_prepares(s);
