@@ -34,22 +34,26 @@ static int open_in(const char *directory, tkj_trust trust)
     return fd;
 }
 
-/* @return -1 also if the path is too long */
-static int open_below(const char *format, const char *directory, unsigned long user)
+/* In a directory of ours below one that must be there: a /dev/shm that root made here, for itself,
+   would be of use to nobody else. @return -1 also if the path is too long */
+static int open_below(const char *parent, const char *name)
 {
     char path[PATH_MAX];
-    int length = directory != NULL ? snprintf(path, sizeof path, format, directory)
-                                   : snprintf(path, sizeof path, format, user);
-    return length > 0 && (size_t)length < sizeof path ? open_in(path, TKJ_TRUST_OWNER) : -1;
+    int length = snprintf(path, sizeof path, "%s/%s", parent, name);
+    if (length <= 0 || (size_t)length >= sizeof path || access(parent, F_OK) != 0)
+        return -1;
+    return open_in(path, TKJ_TRUST_OWNER);
 }
 
 int tkj_lock_open(const char *runtime_dir, const char *root, tkj_trust trust)
 {
     int fd = -1;
+    char name[64];
+    snprintf(name, sizeof name, "topk-jit-%lu", (unsigned long)geteuid());
     if (trust == TKJ_TRUST_OWNER && runtime_dir != NULL && tkj_os_is_absolute(runtime_dir))
-        fd = open_below("%s/topk-jit", runtime_dir, 0);
+        fd = open_below(runtime_dir, "topk-jit");
     if (trust == TKJ_TRUST_OWNER && fd < 0)
-        fd = open_below("/dev/shm/topk-jit-%lu", NULL, (unsigned long)geteuid());
+        fd = open_below("/dev/shm", name);
     return fd >= 0 ? fd : open_in(root, trust);
 }
 

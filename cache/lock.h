@@ -17,7 +17,7 @@
 /**
  * Opens the lock file: in `runtime_dir`/topk-jit, else in /dev/shm/topk-jit-<uid>, else in the
  * root; where a group shares the cache, in the root, which all its members see.
- * @param runtime_dir  XDG_RUNTIME_DIR; NULL or relative = none
+ * @param runtime_dir  XDG_RUNTIME_DIR; NULL, relative or not there = none
  * @param root         the cache's directory, which exists
  * @return a descriptor, whose closing releases its locks; -1 if there is no place for one
  */

@@ -24,10 +24,17 @@ static int lock_error;    /* of fcntl; 0 = none */
 /** "/dev/shm/x" -> "<directory>/shm/x" */
 static const char *redirect(const char *path)
 {
-    static const char shm[] = "/dev/shm/";
+    static const char shm[] = "/dev/shm";
     if (strncmp(path, shm, strlen(shm)) != 0)
         return path;
-    return tkj_test_path(tkj_test_path(current->directory, "shm"), path + strlen(shm));
+    return tkj_test_path(current->directory, path + strlen("/dev/"));
+}
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode)
+{
+    return __real_access(redirect(path), mode);
 }
 
 int __real_mkdir(const char *path, mode_t mode);
@@ -234,6 +241,20 @@ static void file_that_is_no_lock_file_gives_way(void **state)
             check_flaw(flaws[i], first_good);
 }
 
+/* Not even by root, whose /dev/shm nobody else could use. */
+static void place_that_is_not_there_is_not_made(void **state)
+{
+    cache_case *it = *state;
+    tkj_cache_options options = cache_case_options(it);
+    const char *shm = tkj_test_path(it->directory, "shm");
+    options.runtime_dir = tkj_test_path(it->directory, "run/user/1000");
+    cache_case_open(it, &options);
+    assert_int_equal(rmdir(shm), 0);
+    assert_compiles_with_a_lock_in(ROOT);
+    assert_int_equal(access(shm, F_OK), -1);
+    assert_int_equal(access(tkj_test_path(it->directory, "run"), F_OK), -1);
+}
+
 static void place_that_cannot_be_written_gives_way(void **state)
 {
     (void)state;
@@ -268,6 +289,7 @@ int main(void)
         cmocka_unit_test(directory_that_is_not_to_be_trusted_gives_way),
         cmocka_unit_test(directory_of_another_owner_gives_way),
         cmocka_unit_test(file_that_is_no_lock_file_gives_way),
+        TEST(place_that_is_not_there_is_not_made),
         cmocka_unit_test(place_that_cannot_be_written_gives_way),
         cmocka_unit_test(file_system_without_locks_is_done_without),
     };
