@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,7 +49,6 @@ static long after_call(long result)
 WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode))
 WRAP(int, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode))
 WRAP(int, open, (const char *path, int flags, mode_t mode), (path, flags, mode))
-WRAP(int, openat, (int fd, const char *path, int flags, mode_t mode), (fd, path, flags, mode))
 WRAP(ssize_t, write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
 WRAP(ssize_t, pread, (int fd, void *bytes, size_t size, off_t offset), (fd, bytes, size, offset))
 WRAP(int, close, (int fd), (fd))
@@ -59,6 +59,23 @@ WRAP(int, fstat, (int fd, struct stat *status), (fd, status))
 WRAP(int, fstatat, (int fd, const char *path, struct stat *status, int flags),
      (fd, path, status, flags))
 WRAP(int, fcntl, (int fd, int command, void *argument), (fd, command, argument))
+
+/* Eviction looks into 256 directories, of which one is as good to die in as another: not counted.
+ */
+static bool is_one_of_many(const char *path, int flags)
+{
+    return (flags & O_DIRECTORY) != 0 && strncmp(path, "v1/", 3) == 0;
+}
+
+int __real_openat(int fd, const char *path, int flags, mode_t mode);
+int __wrap_openat(int fd, const char *path, int flags, mode_t mode);
+int __wrap_openat(int fd, const char *path, int flags, mode_t mode)
+{
+    if (is_one_of_many(path, flags))
+        return __real_openat(fd, path, flags, mode);
+    before_call();
+    return (int)after_call(__real_openat(fd, path, flags, mode));
+}
 
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd) /* the disk's speed does not matter here */
@@ -219,7 +236,7 @@ static void store_that_dies_over_an_entry_leaves_a_hit(void **state)
 static void store_that_dies_while_it_evicts_leaves_sound_entries(void **state)
 {
     (void)state;
-    assert_true(kill_at_each_call(OTHER_ENTRIES, false) > 256); /* each directory is looked at */
+    check_all_deaths(OTHER_ENTRIES);
 }
 
 static void temporary_file_of_a_process_that_may_be_alive_stays(void **state)
