@@ -12,6 +12,7 @@
 
 #include "fault_case.h"
 #include "memory.h"
+#include "state.h"
 
 /** A test's processes. */
 typedef struct scene {
@@ -192,6 +193,25 @@ static void child_that_closed_the_lock_keeps_what_it_opened_instead(void **state
     tkj_cache_end_turn(s->it->cache, &s->turn);
 }
 
+/* There is room for so many at a time, not in all. */
+static void child_drops_its_end_after_any_number_of_turns(void **state)
+{
+    scene *s = *state;
+    int others[2 * TKJ_TURNS_MAX]; /* so that each lock has another number */
+    for (int i = 0; i < 2 * TKJ_TURNS_MAX; i++) {
+        take_turn(s);
+        tkj_cache_end_turn(s->it->cache, &s->turn);
+        others[i] = dup(s->end.ends[0]);
+        assert_true(others[i] >= 0);
+    }
+    take_turn(s);
+    fault_gate_open(&s->end);
+    fault_assert_done(fault_start(drop_the_end, s, 0));
+    tkj_cache_end_turn(s->it->cache, &s->turn);
+    for (int i = 0; i < 2 * TKJ_TURNS_MAX; i++)
+        close(others[i]);
+}
+
 /* ---- the parent is killed, its child lives on ---- */
 
 static fault_work grandchild;
@@ -241,6 +261,7 @@ int main(int argc, char *argv[])
         TEST(parent_frees_the_key_though_its_child_never_calls),
         TEST(child_that_ends_leaves_the_key_with_its_parent),
         TEST(turn_that_is_over_leaves_nothing_for_a_child_to_close),
+        TEST(child_drops_its_end_after_any_number_of_turns),
         TEST(child_that_closed_the_lock_keeps_what_it_opened_instead),
         TEST(child_that_dropped_its_end_does_not_keep_a_dead_parents_key),
         TEST(program_that_a_child_became_does_not_keep_a_dead_parents_key),

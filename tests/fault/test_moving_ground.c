@@ -31,6 +31,7 @@ static void assert_counts(const plan_case *it, uint64_t user_hits, uint64_t comp
 {
     const topk_jit_statistics s = plan_case_statistics(it);
     assert_int_equal(s.user_hits, user_hits);
+    assert_int_equal(s.misses, compiles);
     assert_int_equal(s.compiles, compiles);
     assert_int_equal(s.stores, stores);
     assert_int_equal(s.failed_stores, 0);
