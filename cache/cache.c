@@ -145,8 +145,8 @@ size_t tkj_cache_user_layer(tkj_cache *cache)
 void tkj_cache_complain(tkj_cache *cache, tkj_layer *layer, const char *why)
 {
     if (!atomic_exchange(&layer->complained, true))
-        tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "the cache %s %s: it is not used",
-                layer->path, why);
+        tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "a cache is not used: %s%s %s", layer->path,
+                layer->kind == TKJ_LAYER_PACK ? ":" : "", why);
 }
 
 static tkj_cache_outcome get_from(tkj_cache *cache, tkj_layer *layer, const tkj_cache_query *query,
