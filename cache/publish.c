@@ -40,6 +40,8 @@ static void write_tag(int root_fd, tkj_trust trust)
     if (fd < 0)
         return;
     int written = tkj_os_write_all(fd, tag, sizeof tag - 1);
+    if (trust == TKJ_TRUST_GROUP)
+        (void)fchmod(fd, tkj_os_file_mode(trust)); /* the umask may have cut it */
     if (close(fd) != 0 || written != 0)
         unlinkat(root_fd, TAG, 0);
 }
