@@ -114,6 +114,8 @@ static void append_places(long_text *text, const tkj_build *build, int major, co
     if (length == 0)
         append(text, "nowhere, for no directory and no pack is set");
     text->used += length < left ? length : left - 1;
+    if (build->does_not_load)
+        append(text, "; what is there does not load");
     append_newer(text, build, major);
 }
 

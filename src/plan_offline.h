@@ -8,9 +8,9 @@
 /**
  * Fails, with a message that has the command which creates the entry, the spec, the key, and each
  * place with what was found there. The log has all of it, the message as much as fits.
- * @param build   any target
- * @param target  what the command compiles for: the best one that the device can run
- * @param major   of the CUDA version that the driver supports
+ * @param build      any target
+ * @param target     what the command compiles for: the best one that the device can run
+ * @param major      of the CUDA version that the driver supports
  * @param toolchain  the only one whose entries count; NULL = any
  * @return TOPK_JIT_OFFLINE_MISS
  */
