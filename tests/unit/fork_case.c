@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_SECONDS 60
+#define PATIENCE_SECONDS 15
 
 /* Children of this process have threads of their own. */
 const char *__tsan_default_options(void);
@@ -19,7 +19,7 @@ const char *__tsan_default_options(void)
 
 /* ---- what the linker puts in the place of calls ---- */
 
-bool fork_case_no_wipe;
+bool fork_case_no_wipe, fork_case_slow;
 
 static _Thread_local bool may_stop;
 static _Atomic(pthread_mutex_t *) stops_at;
@@ -66,9 +66,18 @@ int __wrap_madvise(void *address, size_t length, int advice)
     return -1;
 }
 
+void __real_tkj_kernel_map_forget(const topk_jit_allocator *allocator, tkj_kernel_map *map);
+void __wrap_tkj_kernel_map_forget(const topk_jit_allocator *allocator, tkj_kernel_map *map);
+void __wrap_tkj_kernel_map_forget(const topk_jit_allocator *allocator, tkj_kernel_map *map)
+{
+    if (fork_case_slow)
+        tkj_os_sleep_ns(20000000); /* so that another thread comes while this one is at it */
+    __real_tkj_kernel_map_forget(allocator, map);
+}
+
 int fork_case_set_up(void **state)
 {
-    fork_case_no_wipe = false;
+    fork_case_no_wipe = fork_case_slow = false;
     assert_int_equal(sem_init(&stopped, 0, 0), 0);
     assert_int_equal(sem_init(&released, 0, 0), 0);
     return plan_case_set_up(state);

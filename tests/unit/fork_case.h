@@ -37,6 +37,9 @@ void fork_case_release_thread(void);
 /** From now on the system offers no bytes that a fork wipes. */
 extern bool fork_case_no_wipe;
 
+/** From now on a child takes its time to forget the parent's kernels. */
+extern bool fork_case_slow;
+
 /** Selects from two rows on the host. @return whether the slots are right */
 bool fork_case_host_works(topk_jit_context *context);
 

@@ -3,14 +3,14 @@
 #include "testing.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "held.h"
 #include "memory.h"
 
 #define THREADS 4
-#define ROUNDS 50
+#define ROUNDS 100
+#define SMALL 20000 /* so many that two threads are at the head of the list at the same time */
 
 typedef struct held_case {
     tkj_test_allocator memory;
@@ -166,44 +166,65 @@ static void released_list_is_empty_and_can_be_used_again(void **state)
 typedef struct worker {
     pthread_t thread;
     held_case *it;
-    int number;
+    pthread_barrier_t *start;
+    tkj_cache_query query;
+    tkj_blob bytes;
     int wrong;
 } worker;
 
-/* Adds keys of its own, and finds each at once, while others add theirs. */
+/* Adds entries that nobody asks for as fast as it can; then one of its own, which it finds each
+   time, while others add theirs. */
 static void *add_and_find(void *argument)
 {
     worker *own = argument;
+    const topk_jit_allocator *allocator = &own->it->memory.allocator;
+    const tkj_cache_key small = {{0}};
+    uint8_t byte = 0;
+    pthread_barrier_wait(own->start);
+    for (int i = 0; i < SMALL; i++)
+        own->wrong += !tkj_held_add(&own->it->held, allocator, &small, &(tkj_blob){&byte, 1});
     for (int i = 0; i < ROUNDS; i++) {
-        char preimage[32];
         tkj_blob bytes;
         tkj_entry entry;
-        snprintf(preimage, sizeof preimage, "%d of %d", i, own->number);
-        const tkj_cache_query query = query_of(preimage);
-        own->wrong += !add(own->it, preimage, "1");
-        own->wrong +=
-            !tkj_held_get(&own->it->held, &own->it->memory.allocator, &query, &bytes, &entry);
-        tkj_free(&own->it->memory.allocator, bytes.bytes);
+        own->wrong += !tkj_held_add(&own->it->held, allocator, &own->query.key, &own->bytes);
+        own->wrong += !tkj_held_get(&own->it->held, allocator, &own->query, &bytes, &entry);
+        tkj_free(allocator, bytes.bytes);
     }
     return NULL;
 }
 
-static void threads_add_at_once_and_lose_nothing(void **state)
+static size_t count_held(held_case *it)
 {
+    const int before = atomic_load(&it->memory.live);
+    tkj_held_release(&it->held, &it->memory.allocator);
+    return (size_t)(before - atomic_load(&it->memory.live));
+}
+
+static void add_at_once(held_case *it)
+{
+    static const char *const names[THREADS] = {"one", "two", "three", "four"};
+    pthread_barrier_t start;
     worker workers[THREADS];
+    pthread_barrier_init(&start, NULL, THREADS);
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.it = *state, .number = i};
+        workers[i] = (worker){.it = it, .start = &start, .query = query_of(names[i])};
+        workers[i].bytes = encode(names[i], "1");
         assert_int_equal(pthread_create(&workers[i].thread, NULL, add_and_find, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
         assert_int_equal(workers[i].wrong, 0);
+        assert_held(it, &workers[i].query, "1");
+        tkj_free(&tkj_default_allocator, workers[i].bytes.bytes);
     }
-    for (int i = 0; i < THREADS * ROUNDS; i++) {
-        char preimage[32];
-        snprintf(preimage, sizeof preimage, "%d of %d", i % ROUNDS, i / ROUNDS);
-        const tkj_cache_query query = query_of(preimage);
-        assert_held(*state, &query, "1");
+    pthread_barrier_destroy(&start);
+}
+
+static void threads_add_at_once_and_lose_nothing(void **state)
+{
+    for (int i = 0; i < 20; i++) {
+        add_at_once(*state);
+        assert_int_equal(count_held(*state), THREADS * (SMALL + ROUNDS));
     }
 }
 

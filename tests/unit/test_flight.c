@@ -16,6 +16,7 @@
 typedef struct flight_case {
     tkj_test_allocator memory;
     tkj_flights flights;
+    atomic_bool over; /* the work is: it is about to land */
 } flight_case;
 
 /* Digests, of which one byte tells them apart. */
@@ -27,6 +28,7 @@ static int set_up(void **state)
     static flight_case it;
     tkj_test_allocator_init(&it.memory, 0);
     tkj_flights_init(&it.flights);
+    atomic_init(&it.over, false);
     *state = &it;
     return 0;
 }
@@ -47,6 +49,7 @@ typedef struct passenger {
     const uint8_t *id;
     atomic_bool boarding;
     bool works;
+    bool was_over; /* when it was told */
     topk_jit_status status;
     topk_jit_error error;
     uint64_t waited_ns;
@@ -60,6 +63,7 @@ static void *board(void *argument)
     atomic_store(&own->boarding, true);
     own->works = tkj_flights_board(&own->it->flights, &own->it->memory.allocator, own->id, &flight,
                                    &own->status, &own->waited_ns);
+    own->was_over = atomic_load(&own->it->over);
     own->error = *topk_jit_last_error();
     tkj_flights_land(&own->it->flights, &own->it->memory.allocator, flight, own->status);
     return NULL;
@@ -91,6 +95,7 @@ static tkj_flight *begin(flight_case *it, const uint8_t *id)
 
 static void land(flight_case *it, tkj_flight *flight, topk_jit_status status)
 {
+    atomic_store(&it->over, true);
     tkj_flights_land(&it->flights, &it->memory.allocator, flight, status);
 }
 
@@ -118,6 +123,7 @@ static void one_works_and_the_others_wait_for_its_success(void **state)
     for (int i = 0; i < WAITERS; i++) {
         join(&waiters[i]);
         assert_false(waiters[i].works);
+        assert_true(waiters[i].was_over);
         assert_int_equal(waiters[i].status, TOPK_JIT_OK);
         assert_true(waiters[i].waited_ns > 0);
         assert_string_equal(waiters[i].error.message, "an earlier failure");
