@@ -26,8 +26,8 @@ gid_t __wrap_getegid(void)
 }
 
 static const char *const variables[] = {
-    "TOPK_JIT_CACHE_DIR", "TOPK_JIT_TEMPLATE_DIR", "TOPK_JIT_NVRTC", "XDG_CACHE_HOME", "HOME",
-    "CUDA_HOME",          "TOPK_JIT_LOG",
+    "TOPK_JIT_CACHE_DIR", "TOPK_JIT_TEMPLATE_DIR", "TOPK_JIT_NVRTC",  "XDG_CACHE_HOME", "HOME",
+    "CUDA_HOME",          "TOPK_JIT_LOG",          "XDG_RUNTIME_DIR",
 };
 
 static int set_up(void **state)
@@ -61,6 +61,7 @@ static void assert_nothing_from_the_environment(const tkj_config *config)
     assert_null(config->env_template_dir);
     assert_null(config->env_nvrtc);
     assert_null(config->env_xdg_cache_home);
+    assert_null(config->env_xdg_runtime_dir);
     assert_null(config->env_home);
     assert_null(config->env_cuda_home);
     assert_null(config->logger.callback);
@@ -77,6 +78,7 @@ static void without_options_and_environment_all_is_default(void **state)
     assert_null(config.template_dir);
     assert_null(config.nvrtc_path);
     assert_null(config.nvrtc_hint);
+    assert_null(config.ro_dirs);
     assert_non_null(config.own_directory);
     assert_int_equal(config.own_directory[0], '/');
     assert_nothing_from_the_environment(&config);
@@ -87,19 +89,22 @@ static void without_options_and_environment_all_is_default(void **state)
 static void options_are_copied(void **state)
 {
     (void)state;
-    char cache[] = "/cache", template[] = "/templates", nvrtc[] = "/nvrtc.so", hint[] = "/hint";
+    char cache[] = "/cache", template[] = "/templates", nvrtc[] = "/nvrtc.so", hint[] = "/hint",
+         ro_dirs[] = "/read:/only";
     topk_jit_options options = TOPK_JIT_OPTIONS_INIT;
     options.cache_dir = cache;
     options.template_dir = template;
     options.nvrtc_path = nvrtc;
     options.nvrtc_hint = hint;
+    options.ro_dirs = ro_dirs;
     tkj_config config;
     assert_int_equal(tkj_config_resolve(&options, &config), TOPK_JIT_OK);
-    cache[1] = template[1] = nvrtc[1] = hint[1] = '#';
+    cache[1] = template[1] = nvrtc[1] = hint[1] = ro_dirs[1] = '#';
     assert_string_equal(config.cache_dir, "/cache");
     assert_string_equal(config.template_dir, "/templates");
     assert_string_equal(config.nvrtc_path, "/nvrtc.so");
     assert_string_equal(config.nvrtc_hint, "/hint");
+    assert_string_equal(config.ro_dirs, "/read:/only");
     tkj_config_release(&config);
 }
 
@@ -114,6 +119,7 @@ static void environment_is_copied_beside_the_options(void **state)
     assert_string_equal(config.env_template_dir, "TOPK_JIT_TEMPLATE_DIR=1");
     assert_string_equal(config.env_nvrtc, "TOPK_JIT_NVRTC=1");
     assert_string_equal(config.env_xdg_cache_home, "XDG_CACHE_HOME=1");
+    assert_string_equal(config.env_xdg_runtime_dir, "XDG_RUNTIME_DIR=1");
     assert_string_equal(config.env_home, "HOME=1");
     assert_string_equal(config.env_cuda_home, "CUDA_HOME=1");
     assert_null(config.cache_dir);
@@ -275,6 +281,7 @@ static void every_failing_allocation_is_out_of_memory_without_a_leak(void **stat
     set_every_variable("=1");
     topk_jit_options options = TOPK_JIT_OPTIONS_INIT;
     options.cache_dir = options.template_dir = options.nvrtc_path = options.nvrtc_hint = "/x";
+    options.ro_dirs = "/x";
     int failures = 0;
     for (topk_jit_status status = TOPK_JIT_OUT_OF_MEMORY; status != TOPK_JIT_OK;) {
         tkj_test_allocator test;
@@ -288,7 +295,7 @@ static void every_failing_allocation_is_out_of_memory_without_a_leak(void **stat
         assert_int_equal(atomic_load(&test.live), 0);
         failures += status != TOPK_JIT_OK;
     }
-    assert_int_equal(failures, 11); /* four options, six variables, the own directory */
+    assert_int_equal(failures, 13); /* five options, seven variables, the own directory */
 }
 
 #define CLEAN(test) cmocka_unit_test_setup(test, set_up)

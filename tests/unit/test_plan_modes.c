@@ -3,7 +3,9 @@
 #include "plan_layers.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "disk_watch.h"
 
@@ -99,6 +101,34 @@ static void auto_reads_compiles_and_writes(void **state)
     assert_int_equal(plan_case_prepare(it, &missing, SM90), TOPK_JIT_OK);
     assert_true(atomic_load(&watched.writes) > 0 && atomic_load(&watched.locks) > 0);
     assert_int_equal(plan_case_entries(it, 13), 2);
+}
+
+static void assert_is_the_groups(const char *path, void *user)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0660);
+    ++*(int *)user;
+}
+
+static void cache_of_a_group_is_made_where_the_environment_asks_for_it(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec spec = spec_of(9004);
+    struct stat status;
+    int files = 0;
+    assert_int_equal(setenv("TOPK_JIT_SHARED", "1", 1), 0);
+    mode_t before = umask(077);
+    plan_layers_warm(it, it->root, &spec);
+    umask(before);
+    assert_int_equal(stat(it->root, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 02770);
+    plan_case_each_file(it->root, "", assert_is_the_groups, &files);
+    assert_int_equal(files, 3); /* the entry, the tag, the locks: which are in the root here */
+    assert_int_equal(unsetenv("TOPK_JIT_SHARED"), 0);
+    plan_layers_open(it, NULL, TOPK_JIT_MODE_OFFLINE);
+    assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OFFLINE_MISS);
+    plan_case_assert_logged(it, TOPK_JIT_LOG_WARNING, "is writable by its group or by everybody");
 }
 
 /* ---- readonly ---- */
@@ -245,6 +275,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         TEST(auto_reads_compiles_and_writes),
+        TEST(cache_of_a_group_is_made_where_the_environment_asks_for_it),
         TEST(readonly_reads_and_compiles_and_leaves_the_disk_alone),
         TEST(readonly_creates_no_directory),
         TEST(offline_loads_what_is_there_and_opens_no_nvrtc),
