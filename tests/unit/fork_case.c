@@ -11,7 +11,7 @@
 #define PATIENCE_SECONDS 15
 
 /* Children of this process have threads of their own. */
-const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {
     return "die_after_fork=0";

@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-/* What stands between two words; up to the end if the second is NULL. */
+/* What stands between two words. */
 static void take(const char *text, const char *from, const char *to, char *out, size_t capacity)
 {
     const char *start = strstr(text, from);
-    if (start == NULL)
-        fail_msg("'%s' is not in '%s'", from, text);
+    const char *end = start != NULL ? strstr(start + strlen(from), to) : NULL;
+    if (start == NULL || end == NULL) {
+        fail_msg("'%s' and '%s' are not in '%s'", from, to, text);
+        return;
+    }
     start += strlen(from);
-    const char *end = to != NULL ? strstr(start, to) : start + strlen(start);
-    if (end == NULL)
-        fail_msg("'%s' is not in '%s'", to, start);
     assert_in_range(end - start, 0, capacity - 1);
     memcpy(out, start, (size_t)(end - start));
     out[end - start] = '\0';
