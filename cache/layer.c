@@ -62,13 +62,13 @@ static tkj_cache_outcome explain(int error, const char **why)
     return TKJ_CACHE_UNREADABLE;
 }
 
-/* A clock that was set back leaves times in the future: they are no use later than now. */
+/* A clock that was set back leaves times in the future: they are no use later than now. Both times
+   are set, for one alone is the owner's to set, and an entry may be another member's of a group. */
 static void touch(const tkj_file *file)
 {
-    const struct timespec now[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
     time_t age = time(NULL) - file->modified;
     if (age > TOUCH_SECONDS || age < -TOUCH_SECONDS)
-        (void)futimens(file->fd, now); /* a file of root's cannot be touched, and need not be */
+        (void)futimens(file->fd, NULL); /* a file of root's cannot be touched, and need not be */
 }
 
 /* The bytes of an open file from `offset` on, verified. */

@@ -13,7 +13,7 @@
 typedef struct disk_watch {
     atomic_int opens;   /* looks at a path below the watched directory */
     atomic_int writes;  /* whatever creates, opens for writing, renames or removes */
-    atomic_int touches; /* times of files that were set */
+    atomic_int touches; /* attempts to set times of files */
     atomic_int locks;
 } disk_watch;
 
@@ -24,6 +24,10 @@ void disk_watch_start(const char *directory);
 
 /** From now on until the next start, opening this very path fails so. */
 void disk_watch_refuse(const char *path, int error);
+
+/** From now on until the next start, files are somebody else's, though this process can write them:
+ *  as utimensat has it, it may set both times to now and nothing else. */
+void disk_watch_disown(void);
 
 /** Every file and directory with mode, size, number and times, the time of the last change of any
  *  of these too: one text, released with free. */

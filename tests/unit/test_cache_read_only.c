@@ -193,6 +193,17 @@ static void time_a_little_ahead_is_left_alone(void **state)
     assert_not_touched(*state, -10 * MINUTE);
 }
 
+/* In a cache that a group shares. */
+static void entry_of_another_member_gets_the_time_too(void **state)
+{
+    cache_case *it = *state;
+    layer_case_fill(it, it->root, "theirs");
+    disk_set_age(layer_case_file(it, it->root), 2 * HOUR);
+    disk_watch_disown();
+    layer_case_assert_answer(it, "theirs");
+    assert_in_range(disk_age(layer_case_file(it, it->root)), 0, MINUTE);
+}
+
 static void entry_that_is_no_hit_keeps_its_time(void **state)
 {
     cache_case *it = *state;
@@ -224,6 +235,7 @@ int main(void)
         TEST(entry_that_was_used_within_the_hour_keeps_its_time),
         TEST(time_in_the_future_is_set_right),
         TEST(time_a_little_ahead_is_left_alone),
+        TEST(entry_of_another_member_gets_the_time_too),
         TEST(entry_that_is_no_hit_keeps_its_time),
     };
     return cmocka_run_group_tests_name("cache_read_only", tests, NULL, NULL);
