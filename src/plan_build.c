@@ -32,6 +32,13 @@ static tkj_cache_key cache_key(const tkj_build *build)
     return key;
 }
 
+const char *tkj_build_toolchain(const tkj_build *build, const tkj_nvrtc *nvrtc)
+{
+    return build->context->config.values.toolchain == TOPK_JIT_TOOLCHAIN_EXACT
+               ? tkj_nvrtc_identity(nvrtc)
+               : NULL;
+}
+
 tkj_cache_query tkj_build_query(const tkj_build *build, int major, const char *toolchain)
 {
     return (tkj_cache_query){
@@ -144,9 +151,8 @@ static topk_jit_status build_in_turn(const tkj_build *build, const tkj_nvrtc *nv
                                      bool must_store, tkj_built *out)
 {
     tkj_cache *cache = build->context->cache;
-    const bool exact = build->context->config.values.toolchain == TOPK_JIT_TOOLCHAIN_EXACT;
     const tkj_cache_query query =
-        tkj_build_query(build, tkj_nvrtc_major(nvrtc), exact ? tkj_nvrtc_identity(nvrtc) : NULL);
+        tkj_build_query(build, tkj_nvrtc_major(nvrtc), tkj_build_toolchain(build, nvrtc));
     tkj_cache_turn turn;
     if (afresh)
         return compile_and_store(build, nvrtc, must_store, out);

@@ -42,6 +42,10 @@ topk_jit_status tkj_build_start(tkj_build *build, topk_jit_context *context,
 /** Chooses the target, and with it the key. */
 void tkj_build_aim(tkj_build *build, tkj_target target);
 
+/** What must have compiled an entry that counts as there, if `nvrtc` is what would compile it anew:
+ *  that under the policy `exact`, else NULL = anything. */
+const char *tkj_build_toolchain(const tkj_build *build, const tkj_nvrtc *nvrtc);
+
 /** The query for the kernel that is aimed at. */
 tkj_cache_query tkj_build_query(const tkj_build *build, int major, const char *toolchain);
 

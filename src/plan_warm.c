@@ -12,7 +12,8 @@ static bool is_there(const tkj_build *build, const tkj_nvrtc *nvrtc, tkj_built *
 {
     tkj_cache *cache = build->context->cache;
     size_t layer = tkj_cache_user_layer(cache);
-    const tkj_cache_query query = tkj_build_query(build, tkj_nvrtc_major(nvrtc), NULL);
+    const tkj_cache_query query =
+        tkj_build_query(build, tkj_nvrtc_major(nvrtc), tkj_build_toolchain(build, nvrtc));
     return tkj_cache_get(cache, &query, &layer, &out->bytes, &out->entry) == TKJ_CACHE_HIT;
 }
 

@@ -150,6 +150,23 @@ static void command_helps_where_more_is_set(void **state)
     assert_command_helps(it, &spec);
 }
 
+/* The entry is there already, which is not enough under the policy that the environment has. */
+static void command_helps_where_another_compiler_made_the_entry(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec spec = plan_case_spec(9004);
+    nvrtc->set_version(13, 1);
+    plan_layers_warm(it, getenv("TOPK_JIT_CACHE_DIR"), &spec);
+    nvrtc->reset();
+    assert_int_equal(setenv("TOPK_JIT_TOOLCHAIN", "exact", 1), 0);
+    open_from_environment(it);
+    const offline_message parts = offline_case_miss(it, &spec);
+    assert_non_null(strstr(parts.places, "another toolchain compiled it"));
+    assert_int_equal(run_in_shell(parts.command), 0);
+    assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
+    assert_int_equal(nvrtc->calls("nvrtcCompileProgram"), 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -164,6 +181,7 @@ int main(void)
         TEST(command_helps_with_all_options_together),
         TEST(command_helps_with_fast_topk),
         TEST(command_helps_where_more_is_set),
+        TEST(command_helps_where_another_compiler_made_the_entry),
     };
     return cmocka_run_group_tests_name("plan_offline_command", tests, NULL, NULL);
 }
