@@ -24,7 +24,7 @@ int fork_case_set_up(void **state);
  *  @return what it returned; -1 if it died */
 int fork_case_run_child(plan_case *it, int (*work)(plan_case *it));
 
-/** The same; it must return 0. */
+/** The same; it must return 0. No thread of the parent may be stopped. */
 void fork_case_assert_child(plan_case *it, int (*work)(plan_case *it));
 
 /** A thread prepares a spec and stops once it has locked this mutex; NULL = when it is about to
