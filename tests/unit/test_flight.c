@@ -12,12 +12,25 @@
 #include "status.h"
 
 #define WAITERS 4
+#define PATIENCE_NS UINT64_C(10000000000)
 
 typedef struct flight_case {
     tkj_test_allocator memory;
     tkj_flights flights;
     atomic_bool over; /* the work is: it is about to land */
 } flight_case;
+
+/* ---- what the linker puts in the place of a call ---- */
+
+static atomic_int waiting; /* threads that wait, or have waited */
+
+int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    atomic_fetch_add(&waiting, 1);
+    return __real_pthread_cond_wait(condition, mutex);
+}
 
 /* Digests, of which one byte tells them apart. */
 static const uint8_t one[TKJ_DIGEST_SIZE] = {[TKJ_DIGEST_SIZE - 1] = 1};
@@ -29,6 +42,7 @@ static int set_up(void **state)
     tkj_test_allocator_init(&it.memory, 0);
     tkj_flights_init(&it.flights);
     atomic_init(&it.over, false);
+    atomic_store(&waiting, 0);
     *state = &it;
     return 0;
 }
@@ -47,7 +61,6 @@ typedef struct passenger {
     pthread_t thread;
     flight_case *it;
     const uint8_t *id;
-    atomic_bool boarding;
     bool works;
     bool was_over; /* when it was told */
     topk_jit_status status;
@@ -60,7 +73,6 @@ static void *board(void *argument)
     passenger *own = argument;
     tkj_flight *flight;
     tkj_fail(TOPK_JIT_NOT_SUPPORTED, "an earlier failure");
-    atomic_store(&own->boarding, true);
     own->works = tkj_flights_board(&own->it->flights, &own->it->memory.allocator, own->id, &flight,
                                    &own->status, &own->waited_ns);
     own->was_over = atomic_load(&own->it->over);
@@ -99,15 +111,14 @@ static void land(flight_case *it, tkj_flight *flight, topk_jit_status status)
     tkj_flights_land(&it->flights, &it->memory.allocator, flight, status);
 }
 
-/* Starts passengers that find this thread at work, and gives them time to wait. */
+/* Starts passengers that find this thread at work; returns once all of them wait. */
 static void start_waiters(passenger *waiters, flight_case *it)
 {
-    for (int i = 0; i < WAITERS; i++) {
+    const uint64_t began = tkj_os_now_ns();
+    for (int i = 0; i < WAITERS; i++)
         start(&waiters[i], it, one);
-        while (!atomic_load(&waiters[i].boarding))
-            tkj_os_sleep_ns(100000);
-    }
-    tkj_os_sleep_ns(20000000); /* too short, and one of them works: the test fails, never passes */
+    while (atomic_load(&waiting) < WAITERS && tkj_os_now_ns() - began < PATIENCE_NS)
+        tkj_os_sleep_ns(100000);
 }
 
 /* ---- tests ---- */
