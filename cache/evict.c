@@ -2,6 +2,7 @@
 #include "evict.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,14 +111,22 @@ static int compare_use(const void *a, const void *b)
     return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
+/* What became of an entry that was to be removed. */
+typedef enum fate { FATE_REMOVED, FATE_GONE, FATE_STAYS } fate;
+
 /* Removes an entry that is as it was: one that was used or written meanwhile stays. */
-static bool remove_unchanged(int root_fd, const used_file *file)
+static fate remove_unchanged(int root_fd, const used_file *file)
 {
     used_file now = *file;
-    return look_at(root_fd, &now) && compare_use(&now, file) == 0 && now.size == file->size &&
-           unlinkat(root_fd, file->name, 0) == 0;
+    errno = 0;
+    if (look_at(root_fd, &now) && compare_use(&now, file) == 0 && now.size == file->size &&
+        unlinkat(root_fd, file->name, 0) == 0)
+        return FATE_REMOVED;
+    return errno == ENOENT ? FATE_GONE : FATE_STAYS;
 }
 
+/* What is gone makes as much room as what is removed here: processes that start together and find
+   the same entries would otherwise remove an eighth of the cache each. */
 tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, uint64_t most,
                        uint64_t target, const char *keep)
 {
@@ -127,11 +136,11 @@ tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, uint64_
     if (files.bytes > most)
         qsort(files.at, files.count, sizeof files.at[0], compare_use);
     for (size_t i = 0; files.bytes > most && i < files.count && done.left_bytes > target; i++) {
-        if (strcmp(files.at[i].name, keep) == 0 || !remove_unchanged(root_fd, &files.at[i]))
-            continue;
-        done.removed++;
-        done.removed_bytes += files.at[i].size;
-        done.left_bytes -= files.at[i].size;
+        fate of = strcmp(files.at[i].name, keep) == 0 ? FATE_STAYS
+                                                      : remove_unchanged(root_fd, &files.at[i]);
+        done.left_bytes -= of != FATE_STAYS ? files.at[i].size : 0;
+        done.removed += of == FATE_REMOVED;
+        done.removed_bytes += of == FATE_REMOVED ? files.at[i].size : 0;
     }
     tkj_free(allocator, files.at);
     return done;
