@@ -30,6 +30,8 @@ const char *tkj_entry_verify(const tkj_blob *bytes, const tkj_cache_query *query
         return "it is of another kernel";
     if (strcmp(entry->target, query->target) != 0)
         return "it is for another target";
+    if (query->kind != 0 && entry->kind != query->kind)
+        return "it has another kind of payload";
     return NULL;
 }
 

@@ -32,6 +32,7 @@ typedef struct tkj_cache_query {
     int major; /* the toolchain's major version, part of a file's name */
     const char *preimage;
     const char *target;
+    tkj_payload_kind kind; /* of the target; 0 = either */
     const char *toolchain; /* what must have compiled it; NULL = anything */
 } tkj_cache_query;
 

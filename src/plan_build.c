@@ -39,6 +39,11 @@ const char *tkj_build_toolchain(const tkj_build *build, const tkj_nvrtc *nvrtc)
                : NULL;
 }
 
+static tkj_payload_kind payload_kind(const tkj_build *build)
+{
+    return build->target.ptx ? TKJ_PAYLOAD_PTX : TKJ_PAYLOAD_CUBIN;
+}
+
 tkj_cache_query tkj_build_query(const tkj_build *build, int major, const char *toolchain)
 {
     return (tkj_cache_query){
@@ -46,6 +51,7 @@ tkj_cache_query tkj_build_query(const tkj_build *build, int major, const char *t
         .major = major,
         .preimage = build->key.preimage,
         .target = build->target_name,
+        .kind = payload_kind(build),
         .toolchain = toolchain,
     };
 }
@@ -97,7 +103,7 @@ static topk_jit_status make_entry(const tkj_build *build, const tkj_nvrtc *nvrtc
     if (status != TOPK_JIT_OK)
         return status;
     const tkj_entry entry = {
-        .kind = build->target.ptx ? TKJ_PAYLOAD_PTX : TKJ_PAYLOAD_CUBIN,
+        .kind = payload_kind(build),
         .target = build->target_name,
         .toolchain = tkj_nvrtc_identity(nvrtc),
         .library = TOPK_JIT_VERSION_STRING,
