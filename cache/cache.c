@@ -218,8 +218,12 @@ size_t tkj_cache_explain_miss(tkj_cache *cache, const tkj_cache_query *query, ch
     size_t used = 0;
     if (capacity > 0)
         text[0] = '\0';
-    if (!tkj_cache_layers(cache))
-        return used;
+    if (!tkj_cache_layers(cache)) {
+        int length = snprintf(text, capacity,
+                              "nothing, for this process is short of memory or of "
+                              "descriptors");
+        return length > 0 ? (size_t)length : 0;
+    }
     for (size_t i = 0; i < cache->layers.count; i++) {
         const char *why;
         tkj_blob bytes;

@@ -91,7 +91,8 @@ typedef struct tkj_layers {
 /**
  * Finds the layers: for each of `ro_dirs`, then `installed`, its packs in the order of their names
  * and the directory itself; `root` last. Reads the indexes of packs.
- * @return TOPK_JIT_OK, TOPK_JIT_OUT_OF_MEMORY (out is empty then)
+ * @return TOPK_JIT_OK; TOPK_JIT_OUT_OF_MEMORY, TOPK_JIT_OS_FAILED: this process is short of memory
+ * or of descriptors, which is to be tried again (out is empty then)
  */
 topk_jit_status tkj_layers_find(const tkj_layer_reader *reader, const char *ro_dirs,
                                 const char *installed, const char *root, tkj_layers *out);

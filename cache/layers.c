@@ -15,6 +15,13 @@
 /* So many packs in one directory are none that anybody made on purpose. */
 #define PACKS_MAX 1024
 
+/* What this process or this machine lacks for now says nothing of a layer: with it, it would be
+   read. An error of the disk does say something, and is told once. */
+static bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR;
+}
+
 static bool is_pack_name(const char *name)
 {
     size_t length = strlen(name);
@@ -22,36 +29,41 @@ static bool is_pack_name(const char *name)
     return length > suffix && strcmp(name + length - suffix, PACK_SUFFIX) == 0;
 }
 
+static const char unreadable[] = "it cannot be read"; /* errno says why */
+
 /* Reads the header, then the whole head, of an open pack. @return NULL, or what is wrong */
 static const char *read_head(const tkj_layer_reader *reader, const tkj_file *file, tkj_layer *layer)
 {
     tkj_blob header;
     size_t head_size = 0;
     if (tkj_os_read(&reader->allocator, file, 0, TKJ_PACK_HEADER_SIZE, &header) != 0)
-        return "it cannot be read";
+        return unreadable;
     const char *flaw = tkj_pack_head_size(header.bytes, header.size, file->size, &head_size);
     tkj_free(&reader->allocator, header.bytes);
     if (flaw != NULL)
         return flaw;
     if (tkj_os_read(&reader->allocator, file, 0, head_size, &layer->head) != 0)
-        return "it cannot be read";
+        return unreadable;
     return tkj_pack_index_decode(layer->head.bytes, layer->head.size, file->size, &layer->index);
 }
 
-/* The index is kept: a pack never changes. Its file is opened again for each entry. */
-static void read_pack(const tkj_layer_reader *reader, tkj_layer *layer)
+/* The index is kept: a pack never changes. Its file is opened again for each entry. A pack that is
+   not used for its flaw is no failure. @return TOPK_JIT_OK, TOPK_JIT_OS_FAILED for a shortage */
+static topk_jit_status read_pack(const tkj_layer_reader *reader, tkj_layer *layer)
 {
     tkj_file file;
     if (tkj_os_open_file(AT_FDCWD, layer->path, reader->trust, SIZE_MAX, &file) != 0) {
         layer->flaw = errno == EPERM ? "it belongs to another user or others can write it"
                                      : "it cannot be opened";
-        return;
+        return is_shortage(errno) ? TOPK_JIT_OS_FAILED : TOPK_JIT_OK;
     }
     layer->flaw = read_head(reader, &file, layer);
+    const bool shortage = layer->flaw == unreadable && is_shortage(errno);
     close(file.fd);
+    return shortage ? TOPK_JIT_OS_FAILED : TOPK_JIT_OK;
 }
 
-/* Takes the path over. @return TOPK_JIT_OUT_OF_MEMORY if there is none */
+/* Takes the path over. @return as tkj_layers_find */
 static topk_jit_status add(const tkj_layer_reader *reader, tkj_layer_kind kind, char *path,
                            tkj_layers *layers)
 {
@@ -69,9 +81,7 @@ static topk_jit_status add(const tkj_layer_reader *reader, tkj_layer_kind kind, 
     tkj_layer *layer = &layers->at[layers->count++];
     layer->kind = kind;
     layer->path = path;
-    if (kind == TKJ_LAYER_PACK)
-        read_pack(reader, layer);
-    return TOPK_JIT_OK;
+    return kind == TKJ_LAYER_PACK ? read_pack(reader, layer) : TOPK_JIT_OK;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -79,23 +89,30 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names of a directory's packs. @return how many, or -1 without memory */
+/* The names of a directory's packs. @return how many, or -1 with errno */
 static int list_packs(const topk_jit_allocator *allocator, DIR *directory, char *names[PACKS_MAX])
 {
     int count = 0;
+    errno = 0;
     for (struct dirent *file = readdir(directory); file != NULL && count < PACKS_MAX;
          file = readdir(directory)) {
-        if (!is_pack_name(file->d_name))
-            continue;
-        names[count] = tkj_strdup(allocator, file->d_name);
-        if (names[count] == NULL) {
-            while (count-- > 0)
-                tkj_free(allocator, names[count]);
-            return -1;
+        if (is_pack_name(file->d_name)) {
+            names[count] = tkj_strdup(allocator, file->d_name);
+            if (names[count] == NULL) {
+                errno = ENOMEM;
+                break;
+            }
+            count++;
         }
-        count++;
+        errno = 0; /* readdir tells its end from a failure by nothing else */
     }
-    return count;
+    if (errno == 0)
+        return count;
+    const int error = errno;
+    while (count-- > 0)
+        tkj_free(allocator, names[count]);
+    errno = error;
+    return -1;
 }
 
 /* Packs of a directory that can be read and trusted; of another one there are none, and a look-up
@@ -107,14 +124,12 @@ static topk_jit_status add_packs(const tkj_layer_reader *reader, const char *pat
     const char *why;
     int fd = tkj_os_open_trusted_dir(path, reader->trust, &why);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-    if (directory == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return TOPK_JIT_OK;
-    }
-    int count = list_packs(&reader->allocator, directory, names);
-    closedir(directory);
-    topk_jit_status status = count < 0 ? TOPK_JIT_OUT_OF_MEMORY : TOPK_JIT_OK;
+    int count = directory != NULL ? list_packs(&reader->allocator, directory, names) : -1;
+    topk_jit_status status = count < 0 && is_shortage(errno) ? TOPK_JIT_OS_FAILED : TOPK_JIT_OK;
+    if (directory != NULL)
+        closedir(directory);
+    else if (fd >= 0)
+        close(fd);
     if (count > 0)
         qsort(names, (size_t)count, sizeof names[0], compare_names);
     for (int i = 0; i < count; i++) {

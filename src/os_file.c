@@ -87,7 +87,10 @@ int tkj_os_open_trusted_dir(const char *path, tkj_trust trust, const char **why)
     *why = "cannot be opened";
     if (copy_trimmed(path, trimmed) != 0)
         return -1;
-    int fd = open(trimmed, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd;
+    do /* a network file system's open waits, and may be interrupted */
+        fd = open(trimmed, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return explain_open_failure(trimmed, why);
     struct stat status;
