@@ -353,6 +353,20 @@ static void without_memory_a_get_misses_and_a_put_stores(void **state)
     assert_int_equal(cache_case_get(it), TKJ_CACHE_HIT);
 }
 
+static void without_memory_for_the_layers_a_miss_says_so(void **state)
+{
+    cache_case *it = *state;
+    char text[256] = "";
+    const tkj_cache_query query = cache_case_query(it);
+    run_short_of_memory(it);
+    const size_t length = tkj_cache_explain_miss(it->cache, &query, text, sizeof text);
+    assert_int_equal(length, strlen(text));
+    assert_non_null(strstr(text, "short of memory"));
+    tkj_cache_explain_miss(it->cache, &query, text, sizeof text);
+    assert_non_null(strstr(text, "does not exist"));
+    assert_non_null(strstr(text, it->root));
+}
+
 /* Puts and gets few keys many times; several of these run at once. */
 static void *work_on_shared_keys(void *argument)
 {
@@ -416,6 +430,7 @@ int main(void)
         IN_CACHE(only_stale_temporary_files_are_swept),
         IN_CACHE(creating_without_memory_leaks_nothing),
         IN_CACHE(without_memory_a_get_misses_and_a_put_stores),
+        IN_CACHE(without_memory_for_the_layers_a_miss_says_so),
         IN_CACHE(threads_share_a_cache),
     };
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
