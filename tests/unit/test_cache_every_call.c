@@ -203,16 +203,17 @@ static void assert_no_temporary_file(const plan_case *it)
     assert_int_equal(tkj_test_file_count(tkj_test_path(it->root, "tmp")), dead);
 }
 
-/* The next context repairs what there is to repair, the one after it hits. */
+/* The next context hits, or repairs what there is to repair so that the one after it hits. */
 static void assert_hits_now(plan_case *it, scenario where)
 {
-    open_context(it, where, TOPK_JIT_MODE_AUTO);
-    assert_int_equal(prepare(it), TOPK_JIT_OK);
-    assert_int_equal(plan_case_statistics(it).failed_stores, 0);
-    assert_int_equal(it->logged[TOPK_JIT_LOG_WARNING], 0);
-    open_context(it, where, TOPK_JIT_MODE_AUTO);
-    assert_int_equal(prepare(it), TOPK_JIT_OK);
-    const topk_jit_statistics s = plan_case_statistics(it);
+    topk_jit_statistics s = {0};
+    for (int attempt = 0; attempt < 2 && hits(&s) == 0; attempt++) {
+        open_context(it, where, TOPK_JIT_MODE_AUTO);
+        assert_int_equal(prepare(it), TOPK_JIT_OK);
+        s = plan_case_statistics(it);
+        assert_int_equal(hits(&s) + s.stores, 1);
+        assert_int_equal(it->logged[TOPK_JIT_LOG_WARNING], 0);
+    }
     assert_int_equal(hits(&s), 1);
     assert_int_equal(s.misses + s.compiles, 0);
 }
