@@ -234,7 +234,7 @@ TKJ_KERNEL(tkj_select_params, p)
         if (row >= tkj_rows_to_write(&p))
             break;
         tkj_block_barrier(); /* the next row uses the same shared memory */
-        gather_next(); /* also after a row that was not gathered: it used that memory, too */
+        gather_next();       /* also after a row that was not gathered: it used that memory, too */
         gathering.started = true;
     }
     if (gathering.started)
