@@ -57,7 +57,7 @@ static void run_cold(const char *root, int start, int reports)
 /** Starts so many at once. @return seconds until the last one has ended, or -1 */
 static double run_all(const char *root, size_t processes, cold_report *sum)
 {
-    int start[2], reports[2];
+    int start[2] = {-1, -1}, reports[2] = {-1, -1};
     cold_report one;
     *sum = (cold_report){.ok = true};
     fflush(stdout);
@@ -88,7 +88,7 @@ static double run_all(const char *root, size_t processes, cold_report *sum)
 bool bench_cache_cold(const char *directory, bench_costs *costs)
 {
     char root[4096];
-    cold_report alone, together;
+    cold_report alone = {0}, together = {0};
     snprintf(root, sizeof root, "%s/alone", directory);
     const double one = run_all(root, 1, &alone);
     snprintf(root, sizeof root, "%s/together", directory);

@@ -7,6 +7,7 @@
 
 #include "bench_cache.h"
 #include "bench_complain.h"
+#include "bench_rows.h"
 #include "cache.h"
 #include "kernel_map.h"
 #include "memory.h"
@@ -31,8 +32,7 @@ typedef struct sample {
 
 static void sample_create(sample *out, unsigned number, size_t payload_size)
 {
-    uint8_t *payload = malloc(payload_size);
-    bench_require(payload != NULL, "no memory");
+    uint8_t *payload = bench_allocate(payload_size);
     for (size_t i = 0; i < payload_size; i++)
         payload[i] = (uint8_t)(i * i + number);
     snprintf(out->preimage, sizeof out->preimage, "bench %u", number);
@@ -196,11 +196,11 @@ static void time_map(bench_costs *costs)
     static double ns[ROUNDS];
     bool found = true;
     for (int i = 0; i < SPECS; i++) {
-        tkj_prepared *prepared = tkj_alloc_zeroed(&tkj_default_allocator, 1, sizeof *prepared);
+        tkj_prepared *prepared = bench_allocate(sizeof *prepared);
         topk_jit_spec spec = TOPK_JIT_SPEC_INIT;
         spec.topk = 1 + i;
         specs[i] = tkj_spec_canonical(&spec);
-        bench_require(prepared != NULL, "no memory");
+        memset(prepared, 0, sizeof *prepared);
         prepared->spec = specs[i];
         bench_require(tkj_kernel_map_insert(&tkj_default_allocator, &map, prepared) == TOPK_JIT_OK,
                       "no memory");

@@ -84,6 +84,8 @@ NOTED_WITH_MORE(fcntl, (int fd, int command, ...), command, (fd, command, argume
 NOTED_WITH_MORE(fcntl64, (int fd, int command, ...), command, (fd, command, argument))
 NOTED(FILE *, fopen, (const char *path, const char *mode), (path, mode))
 NOTED(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
+/* cppcheck 2.10 takes what __typeof__ gives for an integer. */
+// cppcheck-suppress CastIntegerToAddressAtReturn
 NOTED(DIR *, opendir, (const char *path), (path))
 NOTED(int, stat, (const char *path, struct stat *status), (path, status))
 NOTED(int, fstat, (int fd, struct stat *status), (fd, status))
@@ -97,7 +99,9 @@ NOTED(int, mkdir, (const char *path, mode_t mode), (path, mode))
 NOTED(void *, mmap, (void *at, size_t size, int rights, int flags, int fd, off_t offset),
       (at, size, rights, flags, fd, offset))
 NOTED(int, madvise, (void *at, size_t size, int advice), (at, size, advice))
+// cppcheck-suppress CastIntegerToAddressAtReturn
 NOTED(char *, getenv, (const char *name), (name))
+// cppcheck-suppress CastIntegerToAddressAtReturn
 NOTED(char *, secure_getenv, (const char *name), (name))
 NOTED(int, pthread_create,
       (pthread_t * thread, const pthread_attr_t *attributes, void *(*start)(void *),
