@@ -68,8 +68,7 @@ static tkj_cache_outcome explain(int error, const char **why)
    are set, for one alone is the owner's to set, and an entry may be another member's of a group. */
 static void touch(const tkj_file *file)
 {
-    time_t age = time(NULL) - file->modified;
-    if (age > TOUCH_SECONDS || age < -TOUCH_SECONDS)
+    if (tkj_os_is_far(file->modified, time(NULL), TOUCH_SECONDS))
         (void)futimens(file->fd, NULL); /* a file of root's cannot be touched, and need not be */
 }
 

@@ -4,34 +4,55 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define LOCK_FILE "locks"
+
+/* Opens the lock file, created if it is missing. Only one that is created here gets the group's
+   mode: another may be a second name of any file of ours. */
+static int open_file(int dir_fd, tkj_trust trust)
+{
+    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = openat(dir_fd, LOCK_FILE, flags | O_CREAT | O_EXCL, tkj_os_file_mode(trust));
+    if (fd >= 0 && trust == TKJ_TRUST_GROUP)
+        (void)fchmod(fd, tkj_os_file_mode(trust)); /* the umask may have cut it */
+    return fd >= 0 || errno != EEXIST ? fd : openat(dir_fd, LOCK_FILE, flags);
+}
+
+/* Locks of NFS may hang beyond any bound. (pytorch#189245) */
+static bool is_on_nfs(int dir_fd)
+{
+    struct statfs system;
+    return fstatfs(dir_fd, &system) == 0 && system.f_type == NFS_SUPER_MAGIC;
+}
+
+/* A file of one name, which cannot be another's as well. */
+static bool is_lock_file(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
+}
 
 /* The lock file in a directory, which is created if it is missing and must be one to trust. */
 static int open_in(const char *directory, tkj_trust trust)
 {
     const char *why;
-    struct stat status;
     if (tkj_os_make_dirs(directory, trust) != 0)
         return -1;
     int dir_fd = tkj_os_open_trusted_dir(directory, trust, &why);
     if (dir_fd < 0)
         return -1;
-    int fd = openat(dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-                    tkj_os_file_mode(trust));
+    int fd = is_on_nfs(dir_fd) ? -1 : open_file(dir_fd, trust);
     close(dir_fd);
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (fd >= 0 && is_lock_file(fd))
+        return fd;
+    if (fd >= 0)
         close(fd);
-        return -1;
-    }
-    if (trust == TKJ_TRUST_GROUP && status.st_uid == geteuid())
-        (void)fchmod(fd, tkj_os_file_mode(trust)); /* the umask may have cut it */
-    return fd;
+    return -1;
 }
 
 /* In a directory of ours below one that must be there: a /dev/shm that root made here, for itself,

@@ -46,24 +46,31 @@ static void write_tag(int root_fd, tkj_trust trust)
         unlinkat(root_fd, TAG, 0);
 }
 
-/* chmod: the umask may have cut what is shared. */
-static int make_dir_at(int dir_fd, const char *name, tkj_trust trust)
+/* Opens a directory, created if it is missing; a symbolic link in its place is none. @return a
+   descriptor, or -1 with errno */
+static int enter_dir(int dir_fd, const char *name, tkj_trust trust)
 {
-    if (mkdirat(dir_fd, name, tkj_os_dir_mode(trust)) != 0)
-        return errno == EEXIST ? 0 : -1;
-    return trust == TKJ_TRUST_GROUP ? fchmodat(dir_fd, name, tkj_os_dir_mode(trust), 0) : 0;
+    if (tkj_os_make_dir(dir_fd, name, trust) != 0 && errno != EEXIST)
+        return -1;
+    return openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The temporary directory, and each directory that leads to the name. */
-static int make_layout(int root_fd, const char *name, tkj_trust trust)
+/* Opens the directory of a file below the root, with each that leads to it. @return as above; leaf:
+   the name of the file there */
+static int enter_dirs(int root_fd, const char *name, tkj_trust trust, const char **leaf)
 {
-    char prefix[NAME_SIZE];
-    for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        snprintf(prefix, sizeof prefix, "%.*s", (int)(slash - name), name);
-        if (make_dir_at(root_fd, prefix, trust) != 0)
-            return -1;
+    char part[NAME_SIZE];
+    int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *leaf = name;
+    for (const char *slash = strchr(name, '/'); fd >= 0 && slash != NULL;
+         slash = strchr(*leaf, '/')) {
+        snprintf(part, sizeof part, "%.*s", (int)(slash - *leaf), *leaf);
+        int below = enter_dir(fd, part, trust);
+        tkj_os_close(fd);
+        fd = below;
+        *leaf = slash + 1;
     }
-    return make_dir_at(root_fd, TKJ_PUBLISH_DIR, trust);
+    return fd;
 }
 
 static bool is_stale(int dir_fd, const char *name, time_t now)
@@ -71,7 +78,7 @@ static bool is_stale(int dir_fd, const char *name, time_t now)
     struct stat status;
     return strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0 &&
            fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-           now - status.st_mtime > TKJ_PUBLISH_STALE_SECONDS;
+           tkj_os_is_far(status.st_mtime, now, TKJ_PUBLISH_STALE_SECONDS);
 }
 
 /* Removes what dead processes left. */
@@ -125,8 +132,8 @@ static int close_file(int fd)
     return close(fd) == 0 || errno == EINTR ? 0 : -1;
 }
 
-/* Writes the bytes to a new file in tmp and renames it to its name below the root. */
-static int write_and_rename(int root_fd, int tmp_fd, const char *name, const tkj_blob *bytes,
+/* Writes the bytes to a new file in tmp and renames it to its name in its directory. */
+static int write_and_rename(int dir_fd, int tmp_fd, const char *name, const tkj_blob *bytes,
                             tkj_trust trust, const char **step)
 {
     int error;
@@ -150,7 +157,7 @@ static int write_and_rename(int root_fd, int tmp_fd, const char *name, const tkj
     if (close_file(closing) != 0)
         goto cleanup;
     *step = "an entry cannot be renamed";
-    if (renameat(tmp_fd, temporary, root_fd, name) == 0)
+    if (renameat(tmp_fd, temporary, dir_fd, name) == 0)
         return 0;
 cleanup:
     error = errno;
@@ -164,16 +171,20 @@ cleanup:
 int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, tkj_trust trust,
                 const char **step)
 {
+    const char *leaf;
     write_tag(root_fd, trust);
     *step = "no directory can be created";
-    if (make_layout(root_fd, name, trust) != 0)
+    int dir_fd = enter_dirs(root_fd, name, trust, &leaf);
+    if (dir_fd < 0)
         return -1;
     *step = "the directory of temporary files cannot be opened";
-    int tmp_fd = openat(root_fd, TKJ_PUBLISH_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (tmp_fd < 0)
-        return -1;
-    sweep(tmp_fd);
-    int result = write_and_rename(root_fd, tmp_fd, name, bytes, trust, step);
-    tkj_os_close(tmp_fd);
+    int result = -1;
+    int tmp_fd = enter_dir(root_fd, TKJ_PUBLISH_DIR, trust);
+    if (tmp_fd >= 0) {
+        sweep(tmp_fd);
+        result = write_and_rename(dir_fd, tmp_fd, leaf, bytes, trust, step);
+        tkj_os_close(tmp_fd);
+    }
+    tkj_os_close(dir_fd);
     return result;
 }

@@ -22,6 +22,13 @@ uint64_t tkj_os_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Times of files may be any, so the difference may not fit. */
+bool tkj_os_is_far(time_t a, time_t b, time_t seconds)
+{
+    time_t apart;
+    return __builtin_sub_overflow(a, b, &apart) || apart > seconds || apart < -seconds;
+}
+
 void tkj_os_sleep_ns(uint64_t nanoseconds)
 {
     const struct timespec time = {.tv_sec = (time_t)(nanoseconds / 1000000000u),

@@ -20,6 +20,9 @@ typedef struct tkj_blob {
 /** Monotonic time in nanoseconds. */
 uint64_t tkj_os_now_ns(void);
 
+/** True if two times are further apart than so many seconds, whichever is the later. */
+bool tkj_os_is_far(time_t a, time_t b, time_t seconds);
+
 /** Sleeps so long, or less. */
 void tkj_os_sleep_ns(uint64_t nanoseconds);
 
@@ -78,10 +81,16 @@ int tkj_os_read_file(const topk_jit_allocator *allocator, int dir_fd, const char
 /** Closes a descriptor whose contents no longer matter; errno stays. */
 void tkj_os_close(int fd);
 
-/** Writes all bytes, resuming after EINTR and short writes. @return 0, or -1 with errno */
+/** Writes all bytes to the end of a file, resuming after EINTR and short writes. @return 0, or -1
+ *  with errno; EFBIG, and nothing written, beyond RLIMIT_FSIZE, of which a write is a signal */
 int tkj_os_write_all(int fd, const void *bytes, size_t size);
 
-/** mkdir -p. @return 0, or -1 with errno */
+/** Creates one directory below a descriptor, with the mode that `trust` says whatever the umask is.
+ *  @return 0, or -1 with errno */
+int tkj_os_make_dir(int dir_fd, const char *name, tkj_trust trust);
+
+/** mkdir -p; what `trust` says is for the last directory, those above it are this user's alone.
+ *  @return 0, or -1 with errno */
 int tkj_os_make_dirs(const char *path, tkj_trust trust);
 
 /**

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -189,9 +190,22 @@ int tkj_os_read_file(const topk_jit_allocator *allocator, int dir_fd, const char
     return result;
 }
 
+/* Beyond RLIMIT_FSIZE a write is a signal, which ends the process. */
+static bool is_within_limit(int fd, size_t size)
+{
+    struct rlimit limit;
+    struct stat status;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    return fstat(fd, &status) != 0 || ((uintmax_t)status.st_size <= limit.rlim_cur &&
+                                       size <= limit.rlim_cur - (rlim_t)status.st_size);
+}
+
 int tkj_os_write_all(int fd, const void *bytes, size_t size)
 {
     const uint8_t *next = bytes;
+    if (!is_within_limit(fd, size))
+        return fail_with(EFBIG);
     while (size > 0) {
         ssize_t count = write(fd, next, size);
         if (count < 0 && errno == EINTR)
@@ -216,12 +230,36 @@ mode_t tkj_os_file_mode(tkj_trust trust)
     return trust == TKJ_TRUST_GROUP ? 0660 : 0600;
 }
 
+/* Gives a new directory its mode, which the umask may have cut: through a descriptor, for in a
+   directory of a group its name may lead elsewhere by now. */
+static int share_dir(int dir_fd, const char *name)
+{
+    struct stat status;
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int result = fstat(fd, &status);
+    if (result == 0 && status.st_uid != geteuid())
+        result = fail_with(EPERM);
+    if (result == 0)
+        result = fchmod(fd, tkj_os_dir_mode(TKJ_TRUST_GROUP));
+    tkj_os_close(fd);
+    return result;
+}
+
+int tkj_os_make_dir(int dir_fd, const char *name, tkj_trust trust)
+{
+    if (mkdirat(dir_fd, name, tkj_os_dir_mode(trust)) != 0)
+        return -1;
+    return trust == TKJ_TRUST_GROUP ? share_dir(dir_fd, name) : 0;
+}
+
 /* mkdir's own errno is no guide where the directory exists: on an automounter or a read-only
    mount it may be EACCES or EROFS as well as EEXIST. */
 static int make_dir(const char *path, tkj_trust trust)
 {
-    if (mkdir(path, tkj_os_dir_mode(trust)) == 0) /* chmod: the umask may have cut what is shared */
-        return trust == TKJ_TRUST_GROUP ? chmod(path, tkj_os_dir_mode(trust)) : 0;
+    if (tkj_os_make_dir(AT_FDCWD, path, trust) == 0)
+        return 0;
     int error = errno;
     struct stat status;
     if (stat(path, &status) != 0)
@@ -236,7 +274,7 @@ int tkj_os_make_dirs(const char *path, tkj_trust trust)
         return -1;
     for (char *slash = strchr(prefix + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        int result = make_dir(prefix, trust);
+        int result = make_dir(prefix, TKJ_TRUST_OWNER); /* others' things may come to be there */
         *slash = '/';
         if (result != 0)
             return -1;
