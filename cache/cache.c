@@ -137,7 +137,7 @@ bool tkj_cache_layers(tkj_cache *cache)
 size_t tkj_cache_user_layer(tkj_cache *cache)
 {
     if (!tkj_cache_layers(cache))
-        return 1;
+        return SIZE_MAX;
     return cache->layers.count + (cache->root == NULL || cache->mode == TOPK_JIT_MODE_OFF);
 }
 
@@ -149,19 +149,25 @@ void tkj_cache_complain(tkj_cache *cache, tkj_layer *layer, const char *why)
                 layer->kind == TKJ_LAYER_PACK ? ":" : "", why);
 }
 
+static void warn_of_entry(tkj_cache *cache, const tkj_layer *layer, const tkj_cache_query *query,
+                          const char *why)
+{
+    char name[TKJ_ENTRY_FILE_SIZE];
+    tkj_entry_file(&query->key, query->major, name);
+    tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "cache entry %s%s%s is ignored: %s", layer->path,
+            layer->kind == TKJ_LAYER_PACK ? ", " : "/", name, why);
+}
+
 static tkj_cache_outcome get_from(tkj_cache *cache, tkj_layer *layer, const tkj_cache_query *query,
                                   tkj_blob *bytes, tkj_entry *entry)
 {
     const char *why;
-    char name[TKJ_ENTRY_FILE_SIZE];
     tkj_cache_outcome outcome = tkj_layer_get(layer, &cache->reader, query, bytes, entry, &why);
     if (outcome == TKJ_CACHE_UNUSABLE)
         tkj_cache_complain(cache, layer, why);
     if (outcome == TKJ_CACHE_CORRUPT || outcome == TKJ_CACHE_UNREADABLE) {
         cache->counters.corrupt += outcome == TKJ_CACHE_CORRUPT;
-        tkj_entry_file(&query->key, query->major, name);
-        tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING, "cache entry %s/%s is ignored: %s",
-                layer->path, name, why);
+        warn_of_entry(cache, layer, query, why);
     }
     return outcome;
 }
@@ -205,6 +211,25 @@ tkj_cache_outcome tkj_cache_get(tkj_cache *cache, const tkj_cache_query *query, 
     tkj_cache_outcome outcome = search(cache, query, layer, bytes, entry);
     cache->counters.lookup_ns += tkj_os_now_ns() - start;
     return outcome;
+}
+
+bool tkj_cache_get_new(tkj_cache *cache, const tkj_cache_query *query, tkj_blob *bytes,
+                       tkj_entry *entry)
+{
+    const char *why;
+    *bytes = (tkj_blob){NULL, 0};
+    memset(entry, 0, sizeof *entry);
+    if (tkj_held_get(&cache->held, &cache->allocator, query, bytes, entry)) {
+        count_hit(cache, TKJ_LAYER_MEMORY, bytes->size);
+        return true;
+    }
+    if (!tkj_cache_writes(cache) || !tkj_cache_layers(cache))
+        return false;
+    const tkj_layer *user = &cache->layers.at[cache->layers.count - 1];
+    if (tkj_layer_get(user, &cache->reader, query, bytes, entry, &why) != TKJ_CACHE_HIT)
+        return false;
+    count_hit(cache, TKJ_LAYER_USER, bytes->size);
+    return true;
 }
 
 void tkj_cache_hold(tkj_cache *cache, const tkj_cache_key *key, const tkj_blob *bytes)

@@ -74,7 +74,16 @@ tkj_cache_counters *tkj_cache_counts(tkj_cache *cache);
 tkj_cache_outcome tkj_cache_get(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
                                 tkj_blob *bytes, tkj_entry *entry);
 
-/** Number of the last layer, the user's directory; as many as there are layers if there is none. */
+/**
+ * Looks where new entries come to be: in memory, then in the user's directory. For whoever searched
+ * all layers and waited since; nothing is logged.
+ * @return false if there is none
+ */
+bool tkj_cache_get_new(tkj_cache *cache, const tkj_cache_query *query, tkj_blob *bytes,
+                       tkj_entry *entry);
+
+/** Number of the last layer, the user's directory; beyond all layers if there is none, or no memory
+ *  to find them. */
 size_t tkj_cache_user_layer(tkj_cache *cache);
 
 /**

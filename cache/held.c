@@ -33,7 +33,8 @@ bool tkj_held_get(tkj_held *held, const topk_jit_allocator *allocator, const tkj
         return false;
     memcpy(copy, found->bytes, found->size);
     *bytes = (tkj_blob){copy, found->size};
-    if (tkj_entry_verify(bytes, query, entry) == NULL)
+    if (tkj_entry_verify(bytes, query, entry) == NULL &&
+        tkj_entry_unwanted(bytes, entry, query) == NULL)
         return true;
     tkj_free(allocator, copy);
     *bytes = (tkj_blob){NULL, 0};

@@ -2,7 +2,6 @@
 #include "layer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,6 +71,17 @@ static void touch(const tkj_file *file)
         (void)futimens(file->fd, NULL); /* a file of root's cannot be touched, and need not be */
 }
 
+const char *tkj_entry_unwanted(const tkj_blob *bytes, const tkj_entry *entry,
+                               const tkj_cache_query *query)
+{
+    if (query->toolchain != NULL && strcmp(entry->toolchain, query->toolchain) != 0)
+        return "another toolchain compiled it";
+    if (query->refused != NULL &&
+        memcmp(bytes->bytes + bytes->size - TKJ_DIGEST_SIZE, query->refused, TKJ_DIGEST_SIZE) == 0)
+        return "what is there does not load";
+    return NULL;
+}
+
 /* The bytes of an open file from `offset` on, verified. */
 static tkj_cache_outcome read_entry(const tkj_layer_reader *reader, const tkj_file *file,
                                     uint64_t offset, size_t size, const tkj_cache_query *query,
@@ -81,10 +91,9 @@ static tkj_cache_outcome read_entry(const tkj_layer_reader *reader, const tkj_fi
         return explain(errno, why);
     *why = tkj_entry_verify(bytes, query, entry);
     tkj_cache_outcome outcome = *why == NULL ? TKJ_CACHE_HIT : TKJ_CACHE_CORRUPT;
-    if (outcome == TKJ_CACHE_HIT && query->toolchain != NULL &&
-        strcmp(entry->toolchain, query->toolchain) != 0) {
-        *why = "another toolchain compiled it";
-        outcome = TKJ_CACHE_ABSENT;
+    if (outcome == TKJ_CACHE_HIT) {
+        *why = tkj_entry_unwanted(bytes, entry, query);
+        outcome = *why == NULL ? TKJ_CACHE_HIT : TKJ_CACHE_ABSENT;
     }
     if (outcome != TKJ_CACHE_HIT) {
         tkj_free(&reader->allocator, bytes->bytes);
@@ -118,29 +127,39 @@ static tkj_cache_outcome get_from_directory(const tkj_layer *layer, const tkj_la
     return outcome;
 }
 
-static int open_pack(const char *path, tkj_trust trust, tkj_file *file)
+/* The entry, by the index of an open pack. */
+static tkj_cache_outcome get_by_index(const tkj_pack_head *head, const tkj_file *file,
+                                      const tkj_layer_reader *reader, const tkj_cache_query *query,
+                                      tkj_blob *bytes, tkj_entry *entry, const char **why)
 {
-    const size_t limit = TKJ_PACK_SIZE_MAX < SIZE_MAX ? (size_t)TKJ_PACK_SIZE_MAX : SIZE_MAX;
-    return tkj_os_open_file(AT_FDCWD, path, trust, limit, file);
+    tkj_pack_record record;
+    *why = head->flaw;
+    if (head->flaw != NULL)
+        return TKJ_CACHE_UNUSABLE;
+    *why = "no entry";
+    if (!tkj_pack_find(&head->index, query->key.digest, (uint32_t)query->major, &record))
+        return TKJ_CACHE_ABSENT;
+    return read_entry(reader, file, record.offset, record.size, query, bytes, entry, why);
 }
 
+/* Another pack may have taken the name since the layers were found (a mount that came late, an
+   update), or this one may have been unreadable then: its index is read for this look-up. */
 static tkj_cache_outcome get_from_pack(const tkj_layer *layer, const tkj_layer_reader *reader,
                                        const tkj_cache_query *query, tkj_blob *bytes,
                                        tkj_entry *entry, const char **why)
 {
-    tkj_pack_record record;
     tkj_file file;
-    *why = layer->flaw;
-    if (layer->flaw != NULL)
-        return TKJ_CACHE_UNUSABLE;
-    *why = "no entry";
-    if (!tkj_pack_find(&layer->index, query->key.digest, (uint32_t)query->major, &record))
-        return TKJ_CACHE_ABSENT;
-    if (open_pack(layer->path, reader->trust, &file) != 0)
-        return explain(errno, why);
-    tkj_cache_outcome outcome =
-        read_entry(reader, &file, record.offset, record.size, query, bytes, entry, why);
+    tkj_pack_head now = {.flaw = NULL};
+    const tkj_pack_head *head = &layer->head;
+    if (tkj_pack_file_open(layer->path, reader->trust, &file, why) != 0)
+        return tkj_pack_is_shortage(errno) ? TKJ_CACHE_UNREADABLE : TKJ_CACHE_UNUSABLE;
+    if (!tkj_pack_head_is_of(head, &file)) {
+        tkj_pack_head_read(&reader->allocator, &file, &now);
+        head = &now;
+    }
+    tkj_cache_outcome outcome = get_by_index(head, &file, reader, query, bytes, entry, why);
     close(file.fd);
+    tkj_pack_head_release(&reader->allocator, &now);
     return outcome;
 }
 

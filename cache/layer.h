@@ -10,7 +10,7 @@
 #include "digest.h"
 #include "entry.h"
 #include "os.h"
-#include "pack.h"
+#include "pack_file.h"
 
 /** What a layer is, in the order in which layers are searched. */
 typedef enum tkj_layer_kind {
@@ -32,8 +32,10 @@ typedef struct tkj_cache_query {
     int major; /* the toolchain's major version, part of a file's name */
     const char *preimage;
     const char *target;
-    tkj_payload_kind kind; /* of the target; 0 = either */
-    const char *toolchain; /* what must have compiled it; NULL = anything */
+    tkj_payload_kind kind;  /* of the target; 0 = either */
+    const char *toolchain;  /* what must have compiled it; NULL = anything */
+    const uint8_t *refused; /* digest (an entry's last bytes) of one that is not wanted, since the
+                               driver refused it; NULL = there is none */
 } tkj_cache_query;
 
 /** How a look-up ended. */
@@ -49,9 +51,7 @@ typedef enum tkj_cache_outcome {
 typedef struct tkj_layer {
     tkj_layer_kind kind;
     char *path;             /* of the directory or the pack: owned */
-    tkj_pack_index index;   /* packs; points into head */
-    tkj_blob head;          /* packs: owned */
-    const char *flaw;       /* packs: why it is not used; NULL = it is */
+    tkj_pack_head head;     /* packs: as it was when the layers were found */
     atomic_bool complained; /* that it cannot be used was logged */
 } tkj_layer;
 
@@ -73,6 +73,10 @@ void tkj_entry_file(const tkj_cache_key *key, int major, char name[TKJ_ENTRY_FIL
 
 /** Verifies bytes against a query. @return NULL if they answer it, else what is wrong, static */
 const char *tkj_entry_verify(const tkj_blob *bytes, const tkj_cache_query *query, tkj_entry *entry);
+
+/** Why a sound entry is not what is asked for; NULL if it is. Static. */
+const char *tkj_entry_unwanted(const tkj_blob *bytes, const tkj_entry *entry,
+                               const tkj_cache_query *query);
 
 /**
  * Looks one query up in one layer.

@@ -2,7 +2,6 @@
 /* Finds the layers on disk. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,13 +14,6 @@
 /* So many packs in one directory are none that anybody made on purpose. */
 #define PACKS_MAX 1024
 
-/* What this process or this machine lacks for now says nothing of a layer: with it, it would be
-   read. An error of the disk does say something, and is told once. */
-static bool is_shortage(int error)
-{
-    return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR;
-}
-
 static bool is_pack_name(const char *name)
 {
     size_t length = strlen(name);
@@ -29,38 +21,18 @@ static bool is_pack_name(const char *name)
     return length > suffix && strcmp(name + length - suffix, PACK_SUFFIX) == 0;
 }
 
-static const char unreadable[] = "it cannot be read"; /* errno says why */
-
-/* Reads the header, then the whole head, of an open pack. @return NULL, or what is wrong */
-static const char *read_head(const tkj_layer_reader *reader, const tkj_file *file, tkj_layer *layer)
-{
-    tkj_blob header;
-    size_t head_size = 0;
-    if (tkj_os_read(&reader->allocator, file, 0, TKJ_PACK_HEADER_SIZE, &header) != 0)
-        return unreadable;
-    const char *flaw = tkj_pack_head_size(header.bytes, header.size, file->size, &head_size);
-    tkj_free(&reader->allocator, header.bytes);
-    if (flaw != NULL)
-        return flaw;
-    if (tkj_os_read(&reader->allocator, file, 0, head_size, &layer->head) != 0)
-        return unreadable;
-    return tkj_pack_index_decode(layer->head.bytes, layer->head.size, file->size, &layer->index);
-}
-
-/* The index is kept: a pack never changes. Its file is opened again for each entry. A pack that is
-   not used for its flaw is no failure. @return TOPK_JIT_OK, TOPK_JIT_OS_FAILED for a shortage */
+/* The index is kept, for a pack never changes. One that cannot be used is no failure: each look-up
+   tries it anew, and says once what is wrong. @return TOPK_JIT_OK, TOPK_JIT_OS_FAILED for a
+   shortage */
 static topk_jit_status read_pack(const tkj_layer_reader *reader, tkj_layer *layer)
 {
     tkj_file file;
-    if (tkj_os_open_file(AT_FDCWD, layer->path, reader->trust, SIZE_MAX, &file) != 0) {
-        layer->flaw = errno == EPERM ? "it belongs to another user or others can write it"
-                                     : "it cannot be opened";
-        return is_shortage(errno) ? TOPK_JIT_OS_FAILED : TOPK_JIT_OK;
-    }
-    layer->flaw = read_head(reader, &file, layer);
-    const bool shortage = layer->flaw == unreadable && is_shortage(errno);
+    const char *flaw;
+    if (tkj_pack_file_open(layer->path, reader->trust, &file, &flaw) != 0)
+        return tkj_pack_is_shortage(errno) ? TOPK_JIT_OS_FAILED : TOPK_JIT_OK;
+    const bool read = tkj_pack_head_read(&reader->allocator, &file, &layer->head);
     close(file.fd);
-    return shortage ? TOPK_JIT_OS_FAILED : TOPK_JIT_OK;
+    return read ? TOPK_JIT_OK : TOPK_JIT_OS_FAILED;
 }
 
 /* Takes the path over. @return as tkj_layers_find */
@@ -125,7 +97,8 @@ static topk_jit_status add_packs(const tkj_layer_reader *reader, const char *pat
     int fd = tkj_os_open_trusted_dir(path, reader->trust, &why);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     int count = directory != NULL ? list_packs(&reader->allocator, directory, names) : -1;
-    topk_jit_status status = count < 0 && is_shortage(errno) ? TOPK_JIT_OS_FAILED : TOPK_JIT_OK;
+    topk_jit_status status =
+        count < 0 && tkj_pack_is_shortage(errno) ? TOPK_JIT_OS_FAILED : TOPK_JIT_OK;
     if (directory != NULL)
         closedir(directory);
     else if (fd >= 0)
@@ -190,7 +163,7 @@ void tkj_layers_release(const topk_jit_allocator *allocator, tkj_layers *layers)
 {
     for (size_t i = 0; i < layers->count; i++) {
         tkj_free(allocator, layers->at[i].path);
-        tkj_free(allocator, layers->at[i].head.bytes);
+        tkj_pack_head_release(allocator, &layers->at[i].head);
     }
     tkj_free(allocator, layers->at);
     *layers = (tkj_layers){NULL, 0};

@@ -44,8 +44,9 @@ struct tkj_cache {
     atomic_bool found;       /* then nothing of the layers but what they complained of changes */
     tkj_layers layers;
 
-    pthread_mutex_t lock; /* guards all below; never held across a system call */
-    uint64_t pause_end;   /* monotonic; stores before it meet `paused_by` */
+    pthread_mutex_t lock;   /* guards all below; never held across a system call */
+    uint64_t impatient_end; /* monotonic; nobody waits for another process before it */
+    uint64_t pause_end;     /* monotonic; stores before it meet `paused_by` */
     tkj_store_failure paused_by;
     bool evicting;       /* a thread is at it */
     uint64_t used_bytes; /* of entries in the root, as far as this process knows */

@@ -64,8 +64,8 @@ static int store(tkj_cache *cache, const char *name, const tkj_blob *bytes, tkj_
 /* True for a failure that the next store would meet too. */
 static bool is_lasting(int error)
 {
-    static const int lasting[] = {ENOSPC, EDQUOT, EROFS,   EACCES, EPERM,
-                                  ESTALE, EIO,    ENOTDIR, ELOOP,  ENAMETOOLONG};
+    static const int lasting[] = {ENOSPC, EDQUOT, EROFS,   EACCES, EPERM,       ESTALE,
+                                  EIO,    EFBIG,  ENOTDIR, ELOOP,  ENAMETOOLONG};
     for (size_t i = 0; i < sizeof lasting / sizeof lasting[0]; i++)
         if (error == lasting[i])
             return true;

@@ -14,6 +14,9 @@
 #define PAUSE_FIRST_NS UINT64_C(1000000)
 #define PAUSE_LONGEST_NS UINT64_C(20000000)
 
+/* As long as stores pause after a full disk, for the same reasons. */
+#define IMPATIENCE_NS (UINT64_C(60) * 1000000000u)
+
 static void replace(tkj_cache *cache, int fd, const tkj_held_lock *by)
 {
     pthread_mutex_lock(&cache->lock);
@@ -48,59 +51,58 @@ static void drop(tkj_cache *cache, tkj_cache_turn *turn)
     turn->fd = -1;
 }
 
-/* The user's directory alone: what was in another layer would have been found before. */
-static bool is_stored(tkj_cache *cache, const tkj_cache_query *query, tkj_blob *bytes,
-                      tkj_entry *entry)
-{
-    const char *why;
-    if (!tkj_cache_layers(cache))
-        return false;
-    const tkj_layer *user = &cache->layers.at[cache->layers.count - 1];
-    if (tkj_layer_get(user, &cache->reader, query, bytes, entry, &why) != TKJ_CACHE_HIT)
-        return false;
-    cache->counters.hits[TKJ_LAYER_USER]++;
-    cache->counters.bytes_read += bytes->size;
-    return true;
-}
-
 static bool is_worth_a_lock(tkj_cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
-    bool paused = tkj_os_now_ns() < cache->pause_end; /* nothing would be stored */
+    const uint64_t now = tkj_os_now_ns();
+    bool paused = now < cache->pause_end;       /* nothing would be stored */
+    bool patient = now >= cache->impatient_end; /* nobody was waited for in vain of late */
     pthread_mutex_unlock(&cache->lock);
-    return tkj_cache_writes(cache) && cache->lock_timeout_ns > 0 && !paused;
+    return tkj_cache_writes(cache) && cache->lock_timeout_ns > 0 && !paused && patient;
 }
 
-/* Waits until the lock is free, the entry is there, or the time is over. */
+/* A process that holds a lock for ever costs one wait, and not one for each kernel. */
+static void give_up(tkj_cache *cache)
+{
+    cache->counters.lock_timeouts++;
+    pthread_mutex_lock(&cache->lock);
+    cache->impatient_end = tkj_os_now_ns() + IMPATIENCE_NS;
+    pthread_mutex_unlock(&cache->lock);
+    tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING,
+            "another process has been compiling the same kernel for %llu ms: not waiting any "
+            "longer, nor for the next minute",
+            (unsigned long long)(cache->lock_timeout_ns / 1000000u));
+}
+
+/* Waits until the lock is held here, the entry is there, or the time is over. @return as
+   tkj_cache_await_turn; lock: how the last attempt ended */
 static bool wait_for_another(tkj_cache *cache, const tkj_cache_query *query, tkj_cache_turn *turn,
-                             tkj_blob *bytes, tkj_entry *entry)
+                             tkj_blob *bytes, tkj_entry *entry, tkj_lock_result *lock)
 {
     const uint64_t began = tkj_os_now_ns();
     uint64_t pause = PAUSE_FIRST_NS;
     bool stored = false;
-    tkj_lock_result lock = TKJ_LOCK_BUSY;
-    while (lock == TKJ_LOCK_BUSY && !stored) {
+    while (*lock == TKJ_LOCK_BUSY && !stored) {
         if (tkj_os_now_ns() - began >= cache->lock_timeout_ns) {
-            cache->counters.lock_timeouts++;
-            tkj_log(&cache->logger, TOPK_JIT_LOG_WARNING,
-                    "another process has been compiling the same kernel for %llu ms: not waiting "
-                    "any longer",
-                    (unsigned long long)(cache->lock_timeout_ns / 1000000u));
+            give_up(cache);
             break;
         }
         tkj_os_sleep_ns(pause);
         pause = 2 * pause < PAUSE_LONGEST_NS ? 2 * pause : PAUSE_LONGEST_NS;
-        lock = tkj_lock_try(turn->fd, &query->key);
-        stored = is_stored(cache, query, bytes, entry);
+        *lock = tkj_lock_try(turn->fd, &query->key);
+        stored = tkj_cache_get_new(cache, query, bytes, entry);
     }
     cache->counters.waits++;
     cache->counters.wait_ns += tkj_os_now_ns() - began;
     return stored;
 }
 
+/* Whoever held the lock may have stored the entry since we looked. If it did not, it failed or
+   died: we keep the lock, and the others go on waiting, each as long as it would have. */
 bool tkj_cache_await_turn(tkj_cache *cache, const tkj_cache_query *query, tkj_cache_turn *turn,
                           tkj_blob *bytes, tkj_entry *entry)
 {
+    bool stored = false;
     turn->fd = -1;
     turn->key = query->key;
     *bytes = (tkj_blob){NULL, 0};
@@ -111,19 +113,14 @@ bool tkj_cache_await_turn(tkj_cache *cache, const tkj_cache_query *query, tkj_ca
     if (turn->fd < 0)
         return false;
     remember(cache, turn->fd);
-    switch (tkj_lock_try(turn->fd, &query->key)) {
-    case TKJ_LOCK_HELD: /* whoever held it may have stored the entry since we looked */
-        return is_stored(cache, query, bytes, entry);
-    case TKJ_LOCK_BUSY:
-        if (wait_for_another(cache, query, turn, bytes, entry))
-            return true;
-        /* Whoever was at it failed, died or is stuck: nobody queues behind us for the same. */
-        break;
-    case TKJ_LOCK_IMPOSSIBLE:
-        break;
-    }
-    drop(cache, turn);
-    return false;
+    tkj_lock_result lock = tkj_lock_try(turn->fd, &query->key);
+    if (lock == TKJ_LOCK_BUSY)
+        stored = wait_for_another(cache, query, turn, bytes, entry, &lock);
+    else if (lock == TKJ_LOCK_HELD)
+        stored = tkj_cache_get_new(cache, query, bytes, entry);
+    if (lock != TKJ_LOCK_HELD)
+        drop(cache, turn);
+    return stored;
 }
 
 void tkj_cache_end_turn(tkj_cache *cache, tkj_cache_turn *turn)

@@ -39,7 +39,8 @@ static topk_jit_status choose(const vocabulary *known, int option, int *out)
 }
 
 /* A whole number that is not negative, in decimal. */
-static topk_jit_status read_number(const char *variable, uint64_t most, uint64_t *out)
+static topk_jit_status read_number(const char *variable, uint64_t least, uint64_t most,
+                                   uint64_t *out)
 {
     const char *text = tkj_config_environment(variable);
     uint64_t number = 0;
@@ -50,9 +51,10 @@ static topk_jit_status read_number(const char *variable, uint64_t most, uint64_t
         if (__builtin_mul_overflow(number, 10, &number) ||
             __builtin_add_overflow(number, (uint64_t)(*digit - '0'), &number) || number > most)
             break;
-    if (*digit != '\0')
-        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "%s is \"%s\", expected a number from 0 to %llu",
-                        variable, text, (unsigned long long)most);
+    if (*digit != '\0' || number < least)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                        "%s is \"%s\", expected a number from %llu to %llu", variable, text,
+                        (unsigned long long)least, (unsigned long long)most);
     *out = number;
     return TOPK_JIT_OK;
 }
@@ -62,7 +64,7 @@ static topk_jit_status choose_lock_timeout(int32_t option, uint64_t *out)
     uint64_t milliseconds = LOCK_TIMEOUT_MS_DEFAULT;
     topk_jit_status status = TOPK_JIT_OK;
     if (option == 0)
-        status = read_number("TOPK_JIT_LOCK_TIMEOUT_MS", INT32_MAX, &milliseconds);
+        status = read_number("TOPK_JIT_LOCK_TIMEOUT_MS", 0, INT32_MAX, &milliseconds);
     else
         milliseconds = option > 0 ? (uint64_t)option : 0;
     *out = milliseconds * 1000000u;
@@ -72,7 +74,7 @@ static topk_jit_status choose_lock_timeout(int32_t option, uint64_t *out)
 static topk_jit_status choose_max_bytes(uint64_t option, uint64_t *out)
 {
     *out = option != 0 ? option : CACHE_MAX_BYTES_DEFAULT;
-    return option != 0 ? TOPK_JIT_OK : read_number("TOPK_JIT_CACHE_MAX_BYTES", UINT64_MAX, out);
+    return option != 0 ? TOPK_JIT_OK : read_number("TOPK_JIT_CACHE_MAX_BYTES", 1, UINT64_MAX, out);
 }
 
 topk_jit_status tkj_config_values_resolve(const topk_jit_options *options, tkj_config_values *out)

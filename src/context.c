@@ -19,6 +19,20 @@ static topk_jit_status find_installed(const tkj_config *config, char **out)
     return *out != NULL ? TOPK_JIT_OK : TOPK_JIT_OUT_OF_MEMORY;
 }
 
+/* What makes every start of a server compile anew, and is not told by anything else. */
+static void log_root(const tkj_config *config, const char *root)
+{
+    if (config->cache_dir == NULL && config->env_cache_dir != NULL &&
+        !tkj_os_is_absolute(config->env_cache_dir))
+        tkj_log(&config->logger, TOPK_JIT_LOG_WARNING,
+                "TOPK_JIT_CACHE_DIR is \"%s\", which is ignored: expected an absolute path",
+                config->env_cache_dir);
+    if (root == NULL && config->values.mode == TOPK_JIT_MODE_AUTO)
+        tkj_log(
+            &config->logger, TOPK_JIT_LOG_INFO,
+            "there is neither a cache directory nor a home: kernels are compiled at each start");
+}
+
 static topk_jit_status open_cache(topk_jit_context *context)
 {
     const tkj_config *config = &context->config;
@@ -42,6 +56,8 @@ static topk_jit_status open_cache(topk_jit_context *context)
         .max_bytes = config->values.cache_max_bytes,
         .lock_timeout_ns = config->values.lock_timeout_ns,
     };
+    if (status == TOPK_JIT_OK)
+        log_root(config, root);
     if (status == TOPK_JIT_OK)
         status = tkj_cache_create(&config->allocator, &config->logger, &options, &context->cache);
     tkj_free(&config->allocator, installed);

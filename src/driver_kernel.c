@@ -30,6 +30,30 @@ static bool is_ptx(const void *image)
     return strncmp(image, elf_magic, sizeof elf_magic) != 0;
 }
 
+/** Whether a failure is the image's: another image of the kernel may load. Else it is the driver's
+ * or the device's, which every image would meet. */
+static bool is_of_image(CUresult result)
+{
+    switch (result) {
+    case CUDA_ERROR_INVALID_VALUE: /* no image at all */
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+    case CUDA_ERROR_INVALID_SOURCE:
+    case CUDA_ERROR_FILE_NOT_FOUND:
+    case CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND:
+    case CUDA_ERROR_SHARED_OBJECT_INIT_FAILED:
+    case CUDA_ERROR_NOT_FOUND:
+    case CUDA_ERROR_NOT_SUPPORTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /** Records why a kernel cannot be loaded, completed with the log of the driver's compiler. */
 static topk_jit_status refused(const struct tkj_driver *cuda, CUresult result, const char *call,
                                const void *image, const char *entry)
@@ -40,10 +64,10 @@ static topk_jit_status refused(const struct tkj_driver *cuda, CUresult result, c
     const char *name = NULL, *text = NULL;
     cuda->cuGetErrorName_(result, &name);
     cuda->cuGetErrorString_(result, &text);
-    return tkj_fail_native(TOPK_JIT_LOAD_FAILED, (int)result, "%s of kernel %s: %s (%s)%s%s", call,
-                           entry, name != NULL ? name : "unknown error",
-                           text != NULL ? text : "the driver has no text for it",
-                           log[0] != '\0' ? ": " : "", log);
+    return tkj_fail_native(
+        is_of_image(result) ? TOPK_JIT_LOAD_FAILED : TOPK_JIT_DRIVER_FAILED, (int)result,
+        "%s of kernel %s: %s (%s)%s%s", call, entry, name != NULL ? name : "unknown error",
+        text != NULL ? text : "the driver has no text for it", log[0] != '\0' ? ": " : "", log);
 }
 
 /** Once per kernel and device, here and never per launch: a launch that lowered it would break

@@ -53,6 +53,8 @@ typedef struct tkj_file {
     int fd; /* closed by the owner */
     size_t size;
     time_t modified;
+    dev_t device; /* with the inode and the two above: which file it is, and which state of it */
+    ino_t inode;
 } tkj_file;
 
 /**

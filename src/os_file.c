@@ -43,9 +43,12 @@ static int copy_trimmed(const char *path, char copy[PATH_MAX])
     return 0;
 }
 
+/* More groups than these are none of any use: then the effective one counts alone. */
+#define GROUPS_MAX 1024
+
 static bool is_own_group(gid_t group)
 {
-    gid_t groups[1024];
+    gid_t groups[GROUPS_MAX];
     int count = getgroups((int)(sizeof groups / sizeof groups[0]), groups);
     for (int i = 0; i < count; i++)
         if (groups[i] == group)
@@ -131,12 +134,14 @@ static int check_file(tkj_file *file, tkj_trust trust, size_t limit)
         return fail_with(EFBIG);
     file->size = (size_t)status.st_size;
     file->modified = status.st_mtime;
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
     return 0;
 }
 
 int tkj_os_open_file(int dir_fd, const char *name, tkj_trust trust, size_t limit, tkj_file *out)
 {
-    *out = (tkj_file){open_for_reading(dir_fd, name), 0, 0};
+    *out = (tkj_file){.fd = open_for_reading(dir_fd, name)};
     if (out->fd < 0)
         return -1;
     if (check_file(out, trust, limit) == 0)
@@ -258,8 +263,8 @@ int tkj_os_make_dir(int dir_fd, const char *name, tkj_trust trust)
    mount it may be EACCES or EROFS as well as EEXIST. */
 static int make_dir(const char *path, tkj_trust trust)
 {
-    if (tkj_os_make_dir(AT_FDCWD, path, trust) == 0)
-        return 0;
+    if (mkdir(path, tkj_os_dir_mode(trust)) == 0)
+        return trust == TKJ_TRUST_GROUP ? share_dir(AT_FDCWD, path) : 0;
     int error = errno;
     struct stat status;
     if (stat(path, &status) != 0)

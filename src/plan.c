@@ -32,39 +32,51 @@ typedef struct destination {
     const char *toolchain; /* the only one whose entries count; NULL = any */
 } destination;
 
-/** Tries the entries of one target and toolchain, layer by layer. One that does not load is passed
- *  over. */
-static bool load_from_layers(tkj_build *build, const destination *to, int major, tkj_kernel *out)
+/** Tries the entries of one target and toolchain, layer by layer. One that the driver refuses is
+ *  passed over; any other failure would meet what is compiled, too.
+ *  @param[out] loaded  an entry was */
+static topk_jit_status load_from_layers(tkj_build *build, const destination *to, int major,
+                                        tkj_kernel *out, bool *loaded)
 {
     const topk_jit_allocator *allocator = &build->context->config.allocator;
     const tkj_cache_query query = tkj_build_query(build, major, to->toolchain);
+    topk_jit_status status = TOPK_JIT_OK;
     tkj_blob bytes;
     tkj_entry entry;
     for (size_t layer = 0;
          tkj_cache_get(build->context->cache, &query, &layer, &bytes, &entry) == TKJ_CACHE_HIT;
          layer++) {
-        topk_jit_status status = load(build, &entry, to->facts->ordinal, to->stream, out);
+        status = load(build, &entry, to->facts->ordinal, to->stream, out);
+        *loaded = status == TOPK_JIT_OK;
+        if (status == TOPK_JIT_LOAD_FAILED) {
+            tkj_build_refuse(build, &bytes);
+            tkj_log(&build->context->config.logger, TOPK_JIT_LOG_WARNING,
+                    "cached kernel %s for %s does not load: %s", build->entry_name,
+                    build->target_name, topk_jit_last_error()->message);
+            status = TOPK_JIT_OK;
+        }
         tkj_free(allocator, bytes.bytes);
-        if (status == TOPK_JIT_OK)
-            return true;
-        tkj_log(&build->context->config.logger, TOPK_JIT_LOG_WARNING,
-                "cached kernel %s for %s does not load: %s", build->entry_name, build->target_name,
-                topk_jit_last_error()->message);
-        build->does_not_load = true;
+        if (*loaded || status != TOPK_JIT_OK)
+            break;
     }
-    return false;
+    return status;
 }
 
 /** Tries every entry that the device could run. */
-static bool load_from_cache(tkj_build *build, const destination *to, tkj_kernel *out)
+static topk_jit_status load_from_cache(tkj_build *build, const destination *to, tkj_kernel *out,
+                                       bool *loaded)
 {
+    topk_jit_status status = TOPK_JIT_OK;
+    *loaded = false;
     for (size_t i = 0; i < to->order_count; i++) {
         tkj_build_aim(build, to->order[i]);
-        for (int major = to->driver_version / 1000; major >= OLDEST_MAJOR; major--)
-            if (load_from_layers(build, to, major, out))
-                return true;
+        for (int major = to->driver_version / 1000; major >= OLDEST_MAJOR; major--) {
+            status = load_from_layers(build, to, major, out, loaded);
+            if (*loaded || status != TOPK_JIT_OK)
+                return status;
+        }
     }
-    return false;
+    return status;
 }
 
 /** Aims at the best target that this NVRTC knows. */
@@ -103,7 +115,7 @@ static topk_jit_status compile_and_load(tkj_build *build, const destination *to,
         status = aim_to_compile(build, nvrtc, to);
     tkj_built built = {0};
     if (status == TOPK_JIT_OK)
-        status = tkj_build_once(build, nvrtc, build->does_not_load, false, &built);
+        status = tkj_build_once(build, nvrtc, false, &built);
     if (status == TOPK_JIT_OK)
         status = load(build, &built.entry, to->facts->ordinal, to->stream, out);
     tkj_built_release(&context->config.allocator, &built);
@@ -130,7 +142,10 @@ static topk_jit_status prepare_kernel(topk_jit_context *context, const topk_jit_
 {
     tkj_build build;
     topk_jit_status status = tkj_build_start(&build, context, spec, variant);
-    if (status != TOPK_JIT_OK || load_from_cache(&build, to, out))
+    bool loaded = false;
+    if (status == TOPK_JIT_OK)
+        status = load_from_cache(&build, to, out, &loaded);
+    if (status != TOPK_JIT_OK || loaded)
         return status;
     context->counters.misses++;
     if (context->config.values.mode == TOPK_JIT_MODE_OFFLINE)

@@ -12,7 +12,7 @@ topk_jit_status tkj_build_start(tkj_build *build, topk_jit_context *context,
     build->context = context;
     build->spec = spec;
     build->variant = variant;
-    build->does_not_load = false;
+    build->has_refused = false;
     tkj_entry_name(spec, variant, build->entry_name);
     tkj_prelude(spec, variant, build->prelude);
     return tkj_context_templates(context, &build->templates);
@@ -53,7 +53,14 @@ tkj_cache_query tkj_build_query(const tkj_build *build, int major, const char *t
         .target = build->target_name,
         .kind = payload_kind(build),
         .toolchain = toolchain,
+        .refused = build->has_refused ? build->refused : NULL,
     };
+}
+
+void tkj_build_refuse(tkj_build *build, const tkj_blob *entry)
+{
+    build->has_refused = true;
+    memcpy(build->refused, entry->bytes + entry->size - TKJ_DIGEST_SIZE, TKJ_DIGEST_SIZE);
 }
 
 void tkj_built_release(const topk_jit_allocator *allocator, tkj_built *built)
@@ -153,43 +160,32 @@ static topk_jit_status compile_and_store(const tkj_build *build, const tkj_nvrtc
 /* ---- once ---- */
 
 /** Among processes. */
-static topk_jit_status build_in_turn(const tkj_build *build, const tkj_nvrtc *nvrtc, bool afresh,
-                                     bool must_store, tkj_built *out)
+static topk_jit_status build_in_turn(const tkj_build *build, const tkj_nvrtc *nvrtc,
+                                     const tkj_cache_query *query, bool must_store, tkj_built *out)
 {
     tkj_cache *cache = build->context->cache;
-    const tkj_cache_query query =
-        tkj_build_query(build, tkj_nvrtc_major(nvrtc), tkj_build_toolchain(build, nvrtc));
     tkj_cache_turn turn;
-    if (afresh)
-        return compile_and_store(build, nvrtc, must_store, out);
     topk_jit_status status = TOPK_JIT_OK;
-    if (!tkj_cache_await_turn(cache, &query, &turn, &out->bytes, &out->entry))
+    if (!tkj_cache_await_turn(cache, query, &turn, &out->bytes, &out->entry))
         status = compile_and_store(build, nvrtc, must_store, out);
     tkj_cache_end_turn(cache, &turn);
     return status;
 }
 
-/** What another thread of this context has built. @return false if it cannot be had any more */
-static bool take(const tkj_build *build, const tkj_nvrtc *nvrtc, tkj_built *out)
-{
-    size_t layer = 0;
-    const tkj_cache_query query = tkj_build_query(build, tkj_nvrtc_major(nvrtc), NULL);
-    return tkj_cache_get(build->context->cache, &query, &layer, &out->bytes, &out->entry) ==
-           TKJ_CACHE_HIT;
-}
-
-topk_jit_status tkj_build_once(const tkj_build *build, const tkj_nvrtc *nvrtc, bool afresh,
-                               bool must_store, tkj_built *out)
+topk_jit_status tkj_build_once(const tkj_build *build, const tkj_nvrtc *nvrtc, bool must_store,
+                               tkj_built *out)
 {
     topk_jit_context *context = build->context;
-    const topk_jit_allocator *allocator = &context->config.allocator;
+    const tkj_cache_query query =
+        tkj_build_query(build, tkj_nvrtc_major(nvrtc), tkj_build_toolchain(build, nvrtc));
     tkj_flight *flight;
     topk_jit_status status;
     *out = (tkj_built){0};
     if (!tkj_context_board(context, build->key.digest, &flight, &status) &&
-        (status != TOPK_JIT_OK || take(build, nvrtc, out)))
+        (status != TOPK_JIT_OK ||
+         tkj_cache_get_new(context->cache, &query, &out->bytes, &out->entry)))
         return status;
-    status = build_in_turn(build, nvrtc, afresh, must_store, out);
-    tkj_flights_land(&context->flights, allocator, flight, status);
+    status = build_in_turn(build, nvrtc, &query, must_store, out);
+    tkj_flights_land(&context->flights, &context->config.allocator, flight, status);
     return status;
 }

@@ -25,7 +25,8 @@ typedef struct tkj_build {
     tkj_target target;
     char target_name[TKJ_TARGET_NAME_SIZE];
     tkj_key key;
-    bool does_not_load; /* an entry of the cache was refused by the driver */
+    bool has_refused;                 /* the driver refused an entry of the cache: */
+    uint8_t refused[TKJ_DIGEST_SIZE]; /* the digest at its end */
 } tkj_build;
 
 /** The bytes of an entry, and where they are from. */
@@ -46,20 +47,23 @@ void tkj_build_aim(tkj_build *build, tkj_target target);
  *  that under the policy `exact`, else NULL = anything. */
 const char *tkj_build_toolchain(const tkj_build *build, const tkj_nvrtc *nvrtc);
 
+/** Notes that the driver refused an entry, which then counts no more. */
+void tkj_build_refuse(tkj_build *build, const tkj_blob *entry);
+
 /** The query for the kernel that is aimed at. */
 tkj_cache_query tkj_build_query(const tkj_build *build, int major, const char *toolchain);
 
 /**
  * Compiles the kernel that is aimed at and stores it, once among all threads and processes that
- * want it: what another one compiled meanwhile is taken from the cache.
- * @param afresh     compile even if another one has stored it: what the cache has does not load
+ * want it: what another one compiled meanwhile is taken from the cache, unless the driver refused
+ * that very entry.
  * @param must_store a store that fails is a failure
  * @param[out] out   owned by the caller; empty after a failure
  * @return TOPK_JIT_OK, TOPK_JIT_CACHE_FAILED (must_store only), what compiling returns, also to
  *         another thread
  */
-topk_jit_status tkj_build_once(const tkj_build *build, const tkj_nvrtc *nvrtc, bool afresh,
-                               bool must_store, tkj_built *out);
+topk_jit_status tkj_build_once(const tkj_build *build, const tkj_nvrtc *nvrtc, bool must_store,
+                               tkj_built *out);
 
 void tkj_built_release(const topk_jit_allocator *allocator, tkj_built *built);
 

@@ -71,6 +71,10 @@ static void append_command(long_text *text, const tkj_build *build, const char *
         config->template_dir != NULL ? config->template_dir : config->env_template_dir;
     char spec[TKJ_SPEC_TEXT_SIZE];
     tkj_spec_format(build->spec, spec);
+    if (config->values.trust == TKJ_TRUST_GROUP)
+        append(text, "TOPK_JIT_SHARED=1 ");
+    if (config->values.toolchain == TOPK_JIT_TOOLCHAIN_EXACT)
+        append(text, "TOPK_JIT_TOOLCHAIN=exact ");
     append(text, "topk-jit-warm --arch %s", target);
     for (const char *field = spec; *field != '\0';) {
         size_t length = strcspn(field, ",");
@@ -82,6 +86,10 @@ static void append_command(long_text *text, const tkj_build *build, const char *
     if (templates != NULL) {
         append(text, " --template-dir ");
         append_quoted(text, templates);
+    }
+    if (config->nvrtc_path != NULL) {
+        append(text, " --nvrtc ");
+        append_quoted(text, config->nvrtc_path);
     }
     append(text, " --cache-dir ");
     if (root != NULL)
@@ -114,8 +122,6 @@ static void append_places(long_text *text, const tkj_build *build, int major, co
     if (length == 0)
         append(text, "nowhere, for no directory and no pack is set");
     text->used += length < left ? length : left - 1;
-    if (build->does_not_load)
-        append(text, "; what is there does not load");
     append_newer(text, build, major);
 }
 

@@ -26,7 +26,7 @@ static topk_jit_status warm(tkj_build *build, const tkj_nvrtc *nvrtc, tkj_target
     if (is_there(build, nvrtc, out))
         return TOPK_JIT_OK;
     build->context->counters.misses++;
-    return tkj_build_once(build, nvrtc, false, true, out);
+    return tkj_build_once(build, nvrtc, true, out);
 }
 
 topk_jit_status tkj_plan_warm(topk_jit_context *context, const topk_jit_spec *spec,

@@ -54,6 +54,7 @@ static size_t assert_prepares(plan_case *it)
 static void assert_memory_only(plan_case *it)
 {
     const topk_jit_options options = options_without_a_root(it);
+    const bool relative = getenv("TOPK_JIT_CACHE_DIR") != NULL; /* is ignored, and said to be */
     plan_case_open(it, &options);
     assert_null(tkj_cache_root(it->context->cache));
     const size_t kernels = assert_prepares(it);
@@ -62,7 +63,7 @@ static void assert_memory_only(plan_case *it)
     assert_int_equal(s.compiles, kernels);
     assert_int_equal(s.stores, 0);
     assert_int_equal(s.failed_stores, 0);
-    assert_int_equal(it->logged[TOPK_JIT_LOG_WARNING], 0);
+    assert_int_equal(it->logged[TOPK_JIT_LOG_WARNING], relative);
     assert_int_equal(tkj_test_file_count(it->directory), 0);
 }
 

@@ -24,7 +24,8 @@
 #define SM80 0
 #define SM90 1
 
-#define ANY_CODE 719 /* a CUresult that the fake never returns by itself */
+#define ANY_CODE 719   /* a CUresult that the fake never returns by itself, and of no image */
+#define IMAGE_CODE 209 /* CUDA_ERROR_NO_BINARY_FOR_GPU: another image may load */
 
 /** The fakes, with a context and a stream on each device. */
 extern const fake_cuda *cuda;

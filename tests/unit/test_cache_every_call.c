@@ -271,7 +271,7 @@ static void eviction_survives_every_failed_call(void **state)
 
 static void storing_for_a_group_survives_every_failed_call(void **state)
 {
-    assert_in_range(fail_every_call(*state, SCENARIO_SHARED, false), 40, 200);
+    assert_in_range(fail_every_call(*state, SCENARIO_SHARED, false), 40, 300);
 }
 
 static void hit_in_the_users_directory_survives_every_failed_call(void **state)

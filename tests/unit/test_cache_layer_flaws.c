@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers and entries that are of no use: each is passed over for the next one, and said once. */
 #include "layer_case.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,6 +49,63 @@ static void directory_that_cannot_be_opened_is_passed_over_with_its_packs(void *
     layer_case_pack(it, below(it, "closed/a.tkp"), "pack");
     disk_watch_refuse(place, EACCES);
     assert_passed_over(it, place, "cannot be opened");
+}
+
+/* ---- a pack that changes under its name, as with an update or a mount that comes late ---- */
+
+static void pack_that_takes_the_name_of_another_is_noticed(void **state)
+{
+    cache_case *it = *state;
+    char pack[512], next[512];
+    snprintf(pack, sizeof pack, "%s", below(it, "a.tkp"));
+    snprintf(next, sizeof next, "%s", below(it, "next"));
+    layer_case_pack(it, pack, "first");
+    layer_case_open(it, pack);
+    layer_case_assert_answer(it, "first");
+    layer_case_pack(it, next, "second, which is longer");
+    assert_int_equal(rename(next, pack), 0);
+    layer_case_assert_answer(it, "second, which is longer");
+    assert_int_equal(unlink(pack), 0);
+    layer_case_assert_answer(it, "nobody");
+    layer_case_assert_warned(it, 1, "it does not exist");
+    layer_case_pack(it, pack, "third");
+    layer_case_assert_answer(it, "third");
+    assert_int_equal(atomic_load(&tkj_cache_counts(it->cache)->corrupt), 0);
+}
+
+static void pack_that_comes_or_is_repaired_later_is_used(void **state)
+{
+    cache_case *it = *state;
+    char pack[512];
+    snprintf(pack, sizeof pack, "%s", below(it, "a.tkp"));
+    layer_case_open(it, pack);
+    layer_case_assert_answer(it, "nobody");
+    tkj_test_file_write(pack, "no pack at all", 14);
+    layer_case_assert_answer(it, "nobody");
+    layer_case_pack(it, pack, "sound");
+    layer_case_assert_answer(it, "sound");
+}
+
+static void entry_that_was_refused_counts_no_more_but_another_one_does(void **state)
+{
+    cache_case *it = *state;
+    tkj_cache_query query = cache_case_query(it);
+    tkj_blob bytes;
+    tkj_entry entry;
+    size_t layer = 0;
+    layer_case_fill(it, below(it, "one"), "one");
+    layer_case_fill(it, below(it, "two"), "two");
+    char places[1024];
+    snprintf(places, sizeof places, "%s:%s", below(it, "one"), below(it, "two"));
+    layer_case_open(it, places);
+    assert_int_equal(tkj_cache_get(it->cache, &query, &layer, &bytes, &entry), TKJ_CACHE_HIT);
+    uint8_t refused[TKJ_DIGEST_SIZE];
+    memcpy(refused, bytes.bytes + bytes.size - sizeof refused, sizeof refused);
+    tkj_free(&it->test.allocator, bytes.bytes);
+    query.refused = refused;
+    layer = 0;
+    assert_string_equal(layer_case_ask(it, &query, &layer), "two");
+    assert_int_equal(atomic_load(&it->warnings), 0);
 }
 
 static void directory_that_others_can_write_is_passed_over_with_its_packs(void **state)
@@ -99,7 +158,7 @@ static void pack_that_is_cut_or_altered_is_passed_over(void **state)
     assert_int_equal(truncate(place, 0), 0);
     assert_passed_over(it, place, "it is not a pack");
     assert_int_equal(unlink(place), 0);
-    assert_passed_over(it, place, "it cannot be opened");
+    assert_passed_over(it, place, "it does not exist");
 }
 
 static void pack_of_no_use_hides_no_other_one(void **state)
@@ -146,6 +205,9 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(pack_that_takes_the_name_of_another_is_noticed),
+        TEST(pack_that_comes_or_is_repaired_later_is_used),
+        TEST(entry_that_was_refused_counts_no_more_but_another_one_does),
         TEST(missing_directory_is_passed_over),
         TEST(directory_that_cannot_be_opened_is_passed_over_with_its_packs),
         TEST(directory_that_others_can_write_is_passed_over_with_its_packs),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several layers: the order of their search, and what happens where one of them is of no use. */
 #include "layer_case.h"
+#include "memory.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -168,6 +169,39 @@ static void entry_of_another_major_is_not_there(void **state)
         assert_int_equal(cache_case_ask(it, &query), TKJ_CACHE_ABSENT);
 }
 
+/* ---- what is new since all layers were searched ---- */
+
+static bool is_new(cache_case *it, const tkj_cache_query *query)
+{
+    tkj_blob bytes;
+    tkj_entry entry;
+    bool found = tkj_cache_get_new(it->cache, query, &bytes, &entry);
+    tkj_free(&it->test.allocator, bytes.bytes);
+    return found;
+}
+
+/* Read-only layers were searched before, and what they have was not good enough. */
+static void only_memory_and_the_users_directory_have_what_is_new(void **state)
+{
+    cache_case *it = *state;
+    tkj_cache_query query = cache_case_query(it);
+    layer_case_fill(it, below(it, "one"), "one");
+    layer_case_open(it, below(it, "one"));
+    assert_false(is_new(it, &query));
+    layer_case_fill(it, it->root, "mine");
+    assert_true(is_new(it, &query));
+    query.toolchain = "one";
+    assert_false(is_new(it, &query));
+    query.toolchain = "mine";
+    assert_true(is_new(it, &query));
+    query.toolchain = NULL;
+    tkj_cache_hold(it->cache, &it->key, &it->bytes);
+    query.refused = it->bytes.bytes + it->bytes.size - TKJ_DIGEST_SIZE; /* the one in memory */
+    assert_true(is_new(it, &query));
+    assert_int_equal(cache_case_put(it), TOPK_JIT_OK); /* the same, in the place of the other */
+    assert_false(is_new(it, &query));
+}
+
 /* ---- explaining ---- */
 
 static void miss_is_explained_place_by_place(void **state)
@@ -184,7 +218,7 @@ static void miss_is_explained_place_by_place(void **state)
     layer_case_open(it, ro_dirs);
     query.toolchain = "one";
     snprintf(expected, sizeof expected,
-             "%s/a.tkp: another toolchain compiled it; %s: it is there; %s: it cannot be opened; "
+             "%s/a.tkp: another toolchain compiled it; %s: it is there; %s: it does not exist; "
              "%s: its checksum does not match; /nonexistent: does not exist; %s: does not exist",
              below(it, "one"), below(it, "one"), below(it, "x.tkp"), below(it, "two"), it->root);
     assert_int_equal(tkj_cache_explain_miss(it->cache, &query, text, sizeof text),
@@ -274,6 +308,7 @@ int main(void)
         TEST(mode_off_has_no_layer_but_memory),
         TEST(only_the_toolchain_that_is_asked_for_counts),
         TEST(entry_of_another_major_is_not_there),
+        TEST(only_memory_and_the_users_directory_have_what_is_new),
         TEST(miss_is_explained_place_by_place),
         TEST(explanation_is_cut_where_the_room_ends),
         TEST(every_failing_allocation_is_a_miss_without_a_leak),

@@ -251,8 +251,8 @@ static void size_is_the_option_else_the_variable(void **state)
     set("TOPK_JIT_CACHE_MAX_BYTES", "5000000000");
     assert_true(most_of(0) == UINT64_C(5000000000));
     assert_int_equal(most_of(7), 7);
-    set("TOPK_JIT_CACHE_MAX_BYTES", "0");
-    assert_int_equal(most_of(0), 0);
+    set("TOPK_JIT_CACHE_MAX_BYTES", "1");
+    assert_int_equal(most_of(0), 1);
     set("TOPK_JIT_CACHE_MAX_BYTES", "18446744073709551615");
     assert_true(most_of(0) == UINT64_MAX);
 }
@@ -261,8 +261,9 @@ static void number_that_is_none_or_too_large_is_refused_by_its_variable(void **s
 {
     static const char *const wrong[] = {"-1", "+1", " 1", "1 ", "1k", "1.5", "0x10", "lots"};
     const char *timeouts = "a number from 0 to 2147483647";
-    const char *sizes = "a number from 0 to 18446744073709551615";
+    const char *sizes = "a number from 1 to 18446744073709551615";
     (void)state;
+    assert_variable_refused("TOPK_JIT_CACHE_MAX_BYTES", "0", sizes); /* not to empty it */
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_variable_refused("TOPK_JIT_LOCK_TIMEOUT_MS", wrong[i], timeouts);
         assert_variable_refused("TOPK_JIT_CACHE_MAX_BYTES", wrong[i], sizes);

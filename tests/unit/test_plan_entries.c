@@ -111,7 +111,7 @@ static void cached_entry_that_does_not_load_is_passed_over_and_compiled(void **s
     assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
     plan_case_reopen(it, FAKE_NVRTC_PATH);
     tkj_fail(TOPK_JIT_NOT_SUPPORTED, "an earlier failure");
-    cuda->inject("cuLibraryLoadData", ANY_CODE, 1);
+    cuda->inject("cuLibraryLoadData", IMAGE_CODE, 1);
     assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
     plan_case_assert_message("an earlier failure");
     plan_case_assert_logged(it, TOPK_JIT_LOG_WARNING, "does not load");

@@ -94,15 +94,35 @@ static void refused_kernel_is_reported_but_stays_in_the_cache(void **state)
 {
     plan_case *it = *state;
     const topk_jit_spec spec = plan_case_spec(2048);
-    cuda->inject("cuLibraryLoadData", ANY_CODE, 1);
+    cuda->inject("cuLibraryLoadData", IMAGE_CODE, 1);
     assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_LOAD_FAILED);
     plan_case_assert_message("cuLibraryLoadData");
-    assert_int_equal(topk_jit_last_error()->native_code, ANY_CODE);
+    assert_int_equal(topk_jit_last_error()->native_code, IMAGE_CODE);
     assert_null(plan_case_find(it, &spec, SM90));
     assert_int_equal(cuda->live_libraries(), 0);
     assert_int_equal(plan_case_entries(it, 13), 1);
     assert_works_now(it, &spec);
     assert_true(plan_case_statistics(it).user_hits >= 1);
+}
+
+/** Out of memory, a sticky error: what every kernel would meet is no reason to compile one anew. */
+static void failure_of_the_driver_is_told_and_costs_no_compilation(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec spec = plan_case_spec(2048);
+    static const topk_jit_mode modes[] = {TOPK_JIT_MODE_AUTO, TOPK_JIT_MODE_OFFLINE};
+    assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        topk_jit_options options = plan_case_options(it);
+        options.mode = modes[i];
+        plan_case_open(it, &options);
+        cuda->inject("cuLibraryLoadData", ANY_CODE, 1);
+        assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_DRIVER_FAILED);
+        assert_int_equal(topk_jit_last_error()->native_code, ANY_CODE);
+        const topk_jit_statistics s = plan_case_statistics(it);
+        assert_int_equal(s.misses + s.compiles + s.stores, 0);
+        assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
+    }
 }
 
 static void no_current_context_is_no_device(void **state)
@@ -154,7 +174,7 @@ static void destroying_after_a_failure_unloads_what_was_loaded_before(void **sta
     assert_works_now(it, &good);
     const int libraries = cuda->live_libraries();
     cuda->inject("cuKernelGetFunction", ANY_CODE, 1);
-    assert_int_equal(plan_case_prepare(it, &bad, SM90), TOPK_JIT_LOAD_FAILED);
+    assert_int_equal(plan_case_prepare(it, &bad, SM90), TOPK_JIT_DRIVER_FAILED);
     assert_int_equal(cuda->live_libraries(), libraries);
     plan_case_close(it); /* asserts that none is left */
     assert_int_equal(cuda->calls("cuLibraryUnload"), libraries + 1);
@@ -174,6 +194,7 @@ int main(void)
         TEST(missing_nvrtc_is_named_and_only_a_miss_needs_it),
         TEST(missing_templates_stop_before_anything_is_looked_up),
         TEST(refused_kernel_is_reported_but_stays_in_the_cache),
+        TEST(failure_of_the_driver_is_told_and_costs_no_compilation),
         TEST(no_current_context_is_no_device),
         TEST(every_failed_driver_call_is_reported_and_leaves_no_library),
         TEST(destroying_after_a_failure_unloads_what_was_loaded_before),
