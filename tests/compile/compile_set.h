@@ -25,7 +25,7 @@ typedef struct tkj_compiled {
 } tkj_compiled;
 
 /**
- * Lists the covering set for sm_75, sm_80, sm_90, sm_100 and sm_120, and each template and variant
+ * Lists the covering set for sm_80, sm_90 and sm_120, and each template and variant
  * once for every other target from sm_75 on; of these, what the NVRTC can compile for.
  * @return how many
  */
