@@ -75,8 +75,9 @@ typedef struct tkj_compile_result {
  * first error line into the message.
  * @param entry     name of the extern "C" kernel whose usage is wanted
  * @param[out] out  payload owned by the caller (allocator of tkj_nvrtc_load)
- * @return TOPK_JIT_OK, TOPK_JIT_COMPILE_FAILED, TOPK_JIT_NVRTC_TARGET, TOPK_JIT_NVRTC_FAILED,
- *         TOPK_JIT_OUT_OF_MEMORY, TOPK_JIT_OS_FAILED
+ * @return TOPK_JIT_OK, TOPK_JIT_COMPILE_FAILED, TOPK_JIT_NVRTC_TARGET, TOPK_JIT_NVRTC_FAILED (in a
+ *         process that was forked during a compilation: always), TOPK_JIT_OUT_OF_MEMORY,
+ *         TOPK_JIT_OS_FAILED
  */
 topk_jit_status tkj_nvrtc_compile(const tkj_nvrtc *nvrtc, const tkj_compile_job *job,
                                   const char *entry, tkj_compile_result *out);

@@ -185,12 +185,21 @@ static topk_jit_status report(const compilation *c)
         nvrtc->GetErrorString(c->result), length > 0 ? ": " : "", length, line);
 }
 
+/* NVRTC compiles under a mutex of its own. */
+static tkj_fork_guard compiling;
+
 static topk_jit_status run(compilation *c)
 {
     choose_options(c);
     if (!list_includes(c))
         return TOPK_JIT_OUT_OF_MEMORY;
+    if (!tkj_os_fork_guard_enter(&compiling))
+        return tkj_fail(TOPK_JIT_NVRTC_FAILED,
+                        "%s cannot be compiled: this process was forked while NVRTC was compiling "
+                        "in a thread of its parent, which it would wait for; fork earlier, or exec",
+                        c->job->main.name);
     int error = tkj_os_run_on_stack(COMPILE_STACK_BYTES, compile_on_own_thread, c);
+    tkj_os_fork_guard_leave(&compiling);
     if (error != 0)
         return tkj_fail_native(TOPK_JIT_OS_FAILED, error, "no thread to compile %s on: %s",
                                c->job->main.name, strerror(error));

@@ -118,3 +118,23 @@ void tkj_os_fork_mark_destroy(tkj_fork_mark *mark)
     if (mark != NULL)
         munmap(mark, MARK_SIZE);
 }
+
+#define GUARD_COUNT UINT64_C(0xffffffff)
+
+bool tkj_os_fork_guard_enter(tkj_fork_guard *guard)
+{
+    const uint64_t own = (uint64_t)getpid() << 32;
+    uint64_t seen = atomic_load(guard), next;
+    do {
+        const bool ours = (seen & ~GUARD_COUNT) == own;
+        if (!ours && (seen & GUARD_COUNT) != 0)
+            return false;
+        next = (ours ? seen : own) + 1;
+    } while (!atomic_compare_exchange_weak(guard, &seen, next));
+    return true;
+}
+
+void tkj_os_fork_guard_leave(tkj_fork_guard *guard)
+{
+    atomic_fetch_sub(guard, 1);
+}

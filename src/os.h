@@ -117,4 +117,14 @@ tkj_fork_mark *tkj_os_fork_mark_create(void);
 /** NULL is ignored. */
 void tkj_os_fork_mark_destroy(tkj_fork_mark *mark);
 
+/** How many threads are inside a foreign library that locks, and in which process: its id above,
+ *  their count below. Zero-initialised = none. A child that was forked while one was inside has the
+ *  library's locks and not the thread that would release them. */
+typedef _Atomic(uint64_t) tkj_fork_guard;
+
+/** @return false in such a child and in its children: whoever goes in there waits for ever. Else
+ *  true, and tkj_os_fork_guard_leave follows. */
+bool tkj_os_fork_guard_enter(tkj_fork_guard *guard);
+void tkj_os_fork_guard_leave(tkj_fork_guard *guard);
+
 #endif /* TKJ_OS_H */

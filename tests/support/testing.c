@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#define CHILD_SECONDS 15
 
 /* Stands before each block; as wide as malloc's alignment. */
 typedef union block_head {
@@ -114,4 +117,17 @@ size_t tkj_test_file_count(const char *directory)
     if (access(directory, F_OK) == 0)
         assert_int_equal(nftw(directory, count_one, 16, FTW_PHYS), 0);
     return files_seen;
+}
+
+int tkj_test_run_child(int (*work)(void *user), void *user)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(CHILD_SECONDS);
+        _exit(work(user));
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
 }

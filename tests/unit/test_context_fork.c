@@ -155,6 +155,45 @@ static void entries_held_in_memory_are_still_there(void **state)
     fork_case_assert_child(it, find_in_memory);
 }
 
+/* ---- a process that compiles ---- */
+
+static void *prepare_another(void *argument)
+{
+    const topk_jit_spec spec = plan_case_spec(9012);
+    return plan_case_prepare(argument, &spec, SM90) == TOPK_JIT_OK ? NULL : argument;
+}
+
+static int hit_and_miss(plan_case *it)
+{
+    const topk_jit_spec hit = known(), miss = plan_case_spec(9016);
+    CHECK(plan_case_prepare(it, &miss, SM90) == TOPK_JIT_NVRTC_FAILED);
+    CHECK(fork_case_host_works(it->context));
+    CHECK(plan_case_prepare(it, &hit, SM90) == TOPK_JIT_OK);
+    CHECK(fork_case_launch(it->context, &hit) == TOPK_JIT_OK);
+    topk_jit_context_destroy(it->context);
+    return 0;
+}
+
+static void child_that_cannot_compile_has_all_that_is_compiled(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec last = plan_case_spec(9020);
+    pthread_t thread;
+    void *failed = NULL;
+    prepare_known(it);
+    const int compiles = nvrtc->calls("nvrtcCompileProgram");
+    nvrtc->set_meeting(2); /* the thread waits for the last one */
+    assert_int_equal(pthread_create(&thread, NULL, prepare_another, it), 0);
+    for (int i = 0; i < 10000 && nvrtc->calls("nvrtcCompileProgram") == compiles; i++)
+        tkj_os_sleep_ns(1000000);
+    const int result = fork_case_run_child(it, hit_and_miss);
+    assert_int_equal(plan_case_prepare(it, &last, SM90), TOPK_JIT_OK);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+    assert_int_equal(result, 0);
+    assert_parent_is_unharmed(it);
+}
+
 /* ---- threads of the child ---- */
 
 static pthread_barrier_t start;
@@ -232,6 +271,7 @@ int main(void)
         TEST(child_of_a_child_is_one_too),
         TEST(context_created_in_the_child_works),
         TEST(entries_held_in_memory_are_still_there),
+        TEST(child_that_cannot_compile_has_all_that_is_compiled),
         TEST(two_threads_of_a_child_may_come_first),
         TEST(context_works_where_nothing_is_wiped),
     };
