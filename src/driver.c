@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver_api.h"
+#include "os.h"
 #include "status.h"
 
 _Atomic(const struct tkj_driver *) tkj_opened_driver;
@@ -101,20 +102,32 @@ static topk_jit_status open_driver(struct tkj_driver *cuda)
         "cuInit");
 }
 
-topk_jit_status tkj_driver_open(int *version)
+/** One thread at a time opens; the others wait for it and find what it has opened. */
+static topk_jit_status open_once(void)
 {
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+    static tkj_fork_guard inside; /* of opening, and of the loader's and the driver's own locks */
     static struct tkj_driver driver; /* guarded by opening until it is published */
+    if (!tkj_os_fork_guard_enter(&inside))
+        return tkj_fail(TOPK_JIT_DRIVER_FAILED,
+                        "the CUDA driver cannot be opened: this process was forked while a thread "
+                        "of its parent was opening it, which it would wait for; fork earlier, or "
+                        "exec");
     topk_jit_status status = TOPK_JIT_OK;
+    pthread_mutex_lock(&opening);
     if (tkj_driver_opened() == NULL) {
-        pthread_mutex_lock(&opening);
-        if (tkj_driver_opened() == NULL) {
-            status = open_driver(&driver);
-            if (status == TOPK_JIT_OK)
-                atomic_store_explicit(&tkj_opened_driver, &driver, memory_order_release);
-        }
-        pthread_mutex_unlock(&opening);
+        status = open_driver(&driver);
+        if (status == TOPK_JIT_OK)
+            atomic_store_explicit(&tkj_opened_driver, &driver, memory_order_release);
     }
+    pthread_mutex_unlock(&opening);
+    tkj_os_fork_guard_leave(&inside);
+    return status;
+}
+
+topk_jit_status tkj_driver_open(int *version)
+{
+    topk_jit_status status = tkj_driver_opened() == NULL ? open_once() : TOPK_JIT_OK;
     if (status == TOPK_JIT_OK)
         *version = tkj_driver_opened()->version;
     return status;

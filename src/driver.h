@@ -37,7 +37,7 @@ typedef struct tkj_launch {
  * Opens libcuda and initialises it, once per process (a failure is tried again).
  * @param[out] version  1000 * major + 10 * minor of the CUDA version the driver supports
  * @return TOPK_JIT_OK, TOPK_JIT_DRIVER_NOT_FOUND, TOPK_JIT_DRIVER_TOO_OLD, TOPK_JIT_NO_DEVICE,
- *         TOPK_JIT_DRIVER_FAILED
+ *         TOPK_JIT_DRIVER_FAILED (in a process that was forked while a thread opened it: always)
  */
 topk_jit_status tkj_driver_open(int *version);
 
