@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "status.h"
+
 static const char *const level_names[] = {
     [TOPK_JIT_LOG_ERROR] = "error",
     [TOPK_JIT_LOG_WARNING] = "warning",
@@ -35,6 +37,7 @@ void tkj_log(const tkj_logger *logger, topk_jit_log_level level, const char *for
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    tkj_one_line(line);
     logger->callback(logger->user, level, line);
 }
 

@@ -20,7 +20,7 @@ void tkj_log_to_stderr(void *user, topk_jit_log_level level, const char *text);
  */
 topk_jit_log_level tkj_log_level_parse(const char *text);
 
-/** One line of at most 2 KiB; a longer one is cut. */
+/** One line of at most 2 KiB; a longer one is cut, and a control character becomes '?'. */
 void tkj_log(const tkj_logger *logger, topk_jit_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -6,6 +6,13 @@
 
 static _Thread_local topk_jit_error last_error;
 
+void tkj_one_line(char *text)
+{
+    for (char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?';
+}
+
 static topk_jit_status record(topk_jit_status status, int native_code, const char *format,
                               va_list arguments)
 {
@@ -13,6 +20,7 @@ static topk_jit_status record(topk_jit_status status, int native_code, const cha
     last_error.domain = (topk_jit_domain)(status / 10);
     last_error.native_code = native_code;
     vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
+    tkj_one_line(last_error.message);
     return status;
 }
 

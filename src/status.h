@@ -12,6 +12,9 @@
 #define TKJ_PRINTF(format_index, first)
 #endif
 
+/** Makes a text one line: a control character (a path may hold any) becomes '?'. */
+void tkj_one_line(char *text);
+
 /** Records a failure of the calling thread and returns its status. The message is one line. */
 topk_jit_status tkj_fail(topk_jit_status status, const char *format, ...) TKJ_PRINTF(2, 3);
 

@@ -72,6 +72,24 @@ static void long_line_is_cut_and_long_text_is_not(void **state)
     assert_string_equal(line.text, text);
 }
 
+/* A path holds anything but NUL: it cannot forge a line of the log. */
+static void line_has_no_control_characters_and_a_text_keeps_its_lines(void **state)
+{
+    (void)state;
+    heard line = {0};
+    tkj_logger logger = {listen_to, &line, TOPK_JIT_LOG_DEBUG};
+    for (int character = 1; character < 256; character++) {
+        const char path[] = {'/', (char)character, 'x', '\0'};
+        char shown[] = {'/', (char)character, 'x', '\0'};
+        if (character < ' ' || character == 0x7f)
+            shown[1] = '?';
+        tkj_log(&logger, TOPK_JIT_LOG_WARNING, "%s", path);
+        assert_string_equal(line.text, shown);
+        tkj_log_text(&logger, TOPK_JIT_LOG_WARNING, path);
+        assert_string_equal(line.text, path);
+    }
+}
+
 static void level_names_are_parsed_and_anything_else_is_info(void **state)
 {
     (void)state;
@@ -108,6 +126,7 @@ int main(void)
         cmocka_unit_test(only_levels_up_to_the_chosen_one_are_reported),
         cmocka_unit_test(logger_without_callback_is_silent),
         cmocka_unit_test(long_line_is_cut_and_long_text_is_not),
+        cmocka_unit_test(line_has_no_control_characters_and_a_text_keeps_its_lines),
         cmocka_unit_test(level_names_are_parsed_and_anything_else_is_info),
         cmocka_unit_test(stderr_gets_prefix_level_and_text),
     };
