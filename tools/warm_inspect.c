@@ -92,22 +92,32 @@ static int inspect_entry(const inspect_options *options, warm_file *file)
     return end(true);
 }
 
-/** Of a file that begins with so many bytes: what its head says comes before its contents, so that
- *  memory is taken only for a pack of a possible size. */
+/** Reads the head of a pack whose first bytes are there, and nothing more: memory and time are
+ *  spent only on a file whose size its entries account for. */
+static bool head_is_sound(warm_file *file, size_t first)
+{
+    size_t head_size;
+    tkj_pack_index index;
+    const char *flaw = tkj_pack_head_size(file->bytes, first, file->size, &head_size);
+    if (flaw == NULL && !warm_file_read(file, head_size))
+        return false;
+    if (flaw == NULL)
+        flaw = tkj_pack_index_decode(file->bytes, head_size, file->size, &index);
+    if (flaw != NULL)
+        fail(file, flaw);
+    return flaw == NULL;
+}
+
 static int inspect_pack(const inspect_options *options, warm_file *file, size_t first)
 {
     if (options->preimage) {
         warm_complain("%s: --preimage is of an entry, and this is a pack", file->path);
         return WARM_EXIT_USAGE;
     }
-    size_t head_size;
-    const char *flaw = tkj_pack_head_size(file->bytes, first, file->size, &head_size);
-    if (flaw != NULL)
-        return fail(file, flaw);
-    if (!warm_file_read(file, file->size))
+    if (!head_is_sound(file, first) || !warm_file_read(file, file->size))
         return WARM_EXIT_FAILED;
     warm_pack_view view = {.bytes = file->bytes, .size = (size_t)file->size};
-    flaw = tkj_pack_verify(view.bytes, view.size);
+    const char *flaw = tkj_pack_verify(view.bytes, view.size); /* again: it may have changed */
     if (flaw == NULL)
         flaw = tkj_pack_index_decode(view.bytes, view.size, view.size, &view.index);
     if (flaw != NULL)

@@ -22,6 +22,7 @@ CUBIN = CORPUS / "entry" / "sound-cubin"
 ODD = CORPUS / "entry" / "sound-control-characters"
 TRIO = CORPUS / "pack" / "sound-three"
 HANG_SECONDS = 60
+FILE_SIZE_AT, INDEX_AT = 16, 64  # in a pack
 
 
 class InspectTest(warm_command.WarmTest):
@@ -210,6 +211,39 @@ class Damage(InspectTest):
             huge = self.written(path.read_bytes())
             os.truncate(huge, (4 << 30) + 1)
             self.fails(huge, naming=[flaw])
+
+
+    def peak_bytes(self, path, naming):
+        """The most memory that refusing the file took."""
+        process = subprocess.Popen(
+            [str(warm_command.BINARY), "inspect", str(path)],
+            env=warm_command.clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process.stderr:
+            said = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 1, said)
+        self.assertIn(naming, said)
+        return usage.ru_maxrss * 1024
+
+    def test_pack_of_a_possible_size_is_refused_by_its_head(self):
+        """Sparse, so that it costs nobody a disk: what is read of it is what takes memory."""
+        large = 1 << 30
+        for changed, flaw in (
+            (0, "its digest is not where its entries end"),
+            (1, "the checksum of its index does not match"),
+        ):
+            data = bytearray(TRIO.read_bytes())
+            data[FILE_SIZE_AT : FILE_SIZE_AT + 8] = large.to_bytes(8, "little")
+            data[INDEX_AT] ^= changed
+            sparse = self.written(data)
+            os.truncate(sparse, large)
+            self.assertLess(self.peak_bytes(sparse, flaw), large // 2)
 
 
 class Unreadable(InspectTest):
