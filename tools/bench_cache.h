@@ -36,9 +36,9 @@ void bench_costs_add_number(bench_costs *costs, const char *name, const char *te
 /** Look-ups and stores. @param directory  empty, absolute; what is written there stays */
 void bench_cache_disk(const char *directory, bench_costs *costs);
 
-/** Processes that start cold at the same moment, beside one alone: needs NVRTC.
- *  @return false if there is none */
-bool bench_cache_cold(const char *directory, bench_costs *costs);
+/** Processes that start cold at the same moment, beside one alone: needs NVRTC. If one of them
+ *  fails, adds nothing and says what failed. */
+void bench_cache_cold(const char *directory, bench_costs *costs);
 
 /** All of it, in a new directory below TMPDIR or /tmp. @param json  a file; NULL = none
  *  @return an exit code */

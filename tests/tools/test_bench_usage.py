@@ -3,7 +3,7 @@
 """topk-jit-bench without a GPU: explains launches, refuses wrong command lines, says what is
 missing.
 
-Usage: test_bench_usage.py TOPK_JIT_BENCH
+Usage: test_bench_usage.py TOPK_JIT_BENCH FAKE_LIBNVRTC DEADLY_LIBNVRTC
 """
 import json
 import os
@@ -17,11 +17,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import tally  # noqa: E402
 
 BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
+FAKE_NVRTC = pathlib.Path(sys.argv.pop(1)).resolve()
+DEADLY_NVRTC = pathlib.Path(sys.argv.pop(1)).resolve()
 GPUS = "T4 A100 L4 H100-PCIe H100-SXM H200 B200 RTX-5090 GB10".split()
 
 
 class BenchTest(unittest.TestCase):
-    def bench(self, *arguments):
+    def bench(self, *arguments, environment=None):
         """The finished process, on a machine whose libcuda is none. A string is split at blanks."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -31,7 +33,7 @@ class BenchTest(unittest.TestCase):
             command += argument.split() if isinstance(argument, str) else argument
         return subprocess.run(
             command,
-            env={**os.environ, "LD_LIBRARY_PATH": folder.name},
+            env={**os.environ, "LD_LIBRARY_PATH": folder.name, **(environment or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -143,18 +145,37 @@ class Explain(BenchTest):
 
 
 class Cache(BenchTest):
-    def test_every_cost_is_told_to_people_and_programs(self):
-        """Without NVRTC, which leaves out the cold processes: a compilation takes seconds."""
-        with tempfile.TemporaryDirectory() as folder:
+    MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # ten thousand entries
+
+    def costs(self, nvrtc):
+        """The finished process, and its figures by their names."""
+        with tempfile.TemporaryDirectory(dir=self.MEMORY) as folder:
             path = pathlib.Path(folder, "cache.json")
-            os.environ["TOPK_JIT_NVRTC"], os.environ["TMPDIR"] = "/nonexistent", folder
-            self.addCleanup(os.environ.pop, "TOPK_JIT_NVRTC")
-            self.addCleanup(os.environ.pop, "TMPDIR")
-            done = self.bench("--cache --json", str(path))
+            places = {"TOPK_JIT_NVRTC": str(nvrtc), "TMPDIR": folder}
+            done = self.bench("--cache --json", [str(path)], environment=places)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("cold processes are left out", done.stderr)
             costs = {cost["name"]: cost for cost in json.loads(path.read_text())["cache"]}
             self.assertEqual([entry.name for entry in pathlib.Path(folder).iterdir()], [path.name])
+        return done, costs
+
+    def test_cold_processes_compile_each_kernel_once(self):
+        done, costs = self.costs(FAKE_NVRTC)
+        self.assertEqual(done.stderr, "")
+        self.assertGreater(costs["cold.one.compiles"]["median"], 0)
+        self.assertEqual(
+            costs["cold.sixteen.compiles"]["median"], costs["cold.one.compiles"]["median"]
+        )
+
+    def test_cold_process_that_dies_ends_the_wait_for_it(self):
+        done, costs = self.costs(DEADLY_NVRTC)
+        self.assertRegex(done.stderr, r"\A.*cold processes are left out: .*signal 9.*\n\Z")
+        self.assertNotIn("cold.one", costs)
+
+    def test_every_cost_is_told_to_people_and_programs(self):
+        """Without NVRTC, which leaves out the cold processes, and says why."""
+        done, costs = self.costs("/nonexistent")
+        self.assertRegex(done.stderr, r"\A.*cold processes are left out: .*/nonexistent.*\n\Z")
+        self.assertNotIn("cold.one", costs)
         for name in ["hit", "hit.read", "hit.pack", "hit.held", "look_up", "store", "many.hit"]:
             self.assertGreater(costs[name]["least"], 0)
             self.assertLessEqual(costs[name]["least"], costs[name]["median"])
