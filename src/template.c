@@ -122,12 +122,6 @@ static void release_files(const topk_jit_allocator *allocator, tkj_template_set 
     }
 }
 
-/** Makes `kept` the last error again: a call that succeeds leaves it as it was. */
-static void restore_error(const topk_jit_error *kept)
-{
-    tkj_fail_native(kept->status, kept->native_code, "%s", kept->message);
-}
-
 /** Tries the installed sets. @return OK also if none is usable: *found says */
 static topk_jit_status load_installed(const topk_jit_allocator *allocator, const tkj_logger *logger,
                                       const char *own_directory, tkj_template_set *set, bool *found)
@@ -146,7 +140,7 @@ static topk_jit_status load_installed(const topk_jit_allocator *allocator, const
         release_files(allocator, set);
         if (exists)
             tkj_log(logger, TOPK_JIT_LOG_WARNING, "%s; not used", topk_jit_last_error()->message);
-        restore_error(&kept);
+        tkj_error_restore(&kept); /* a call that succeeds leaves it as it was */
     }
     return TOPK_JIT_OK;
 }
