@@ -11,6 +11,8 @@
 #include <sys/types.h>
 #include <topk_jit/topk_jit.h>
 
+_Static_assert(sizeof(off_t) == 8, "a pack may have 4 GiB: _FILE_OFFSET_BITS=64 is needed");
+
 /** Bytes owned through an allocator; zero-initialised = empty. */
 typedef struct tkj_blob {
     uint8_t *bytes;
