@@ -373,8 +373,8 @@ typedef struct topk_jit_spec {
  * to prepare for; CPU tensors work all the same
  * @return TOPK_JIT_TEMPLATE_..., TOPK_JIT_NVRTC_..., TOPK_JIT_COMPILE_FAILED  a kernel was not in
  * the cache and could not be compiled
- * @return TOPK_JIT_OFFLINE_MISS      the mode is offline and no layer of the cache has a kernel; the
- *                                    message has the command that creates it
+ * @return TOPK_JIT_OFFLINE_MISS      the mode is offline and no layer of the cache has a kernel;
+ * the message has the command that creates it
  * @return TOPK_JIT_DRIVER_FAILED, TOPK_JIT_LOAD_FAILED  the driver refused; LOAD_FAILED: the code
  * @return TOPK_JIT_OS_FAILED         no thread to compile on
  */
