@@ -86,7 +86,8 @@ static void assert_shared_under(cache_case *it, mode_t mask, const char *name)
     char hex[2 * TKJ_DIGEST_SIZE + 1], directory[16];
     tkj_digest_format(it->key.digest, hex);
     snprintf(directory, sizeof directory, "v1/%.2s", hex);
-    assert_mode(tkj_test_path(it->directory, name), S_IFDIR | (0700 & ~mask)); /* ~/.cache is no cache */
+    assert_mode(tkj_test_path(it->directory, name),
+                S_IFDIR | (0700 & ~mask)); /* ~/.cache is no cache */
     assert_mode(root, S_IFDIR | 02770);
     assert_mode(tkj_test_path(root, "v1"), S_IFDIR | 02770);
     assert_mode(tkj_test_path(root, directory), S_IFDIR | 02770);
