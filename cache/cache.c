@@ -141,6 +141,11 @@ size_t tkj_cache_user_layer(tkj_cache *cache)
     return cache->layers.count + (cache->root == NULL || cache->mode == TOPK_JIT_MODE_OFF);
 }
 
+const char *tkj_cache_layer_name(const tkj_cache *cache, size_t layer)
+{
+    return layer == 0 ? "memory" : cache->layers.at[layer - 1].path;
+}
+
 /* One warning a layer: those that meet an untrusted one are as many as its kernels. */
 void tkj_cache_complain(tkj_cache *cache, tkj_layer *layer, const char *why)
 {
@@ -230,6 +235,24 @@ bool tkj_cache_get_new(tkj_cache *cache, const tkj_cache_query *query, tkj_blob 
         return false;
     count_hit(cache, TKJ_LAYER_USER, bytes->size);
     return true;
+}
+
+tkj_cache_outcome tkj_cache_peek(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
+                                 tkj_blob *bytes, tkj_entry *entry)
+{
+    const char *why;
+    const tkj_layer_reader reader = {cache->allocator, cache->reader.trust, .touches = false};
+    tkj_cache_outcome outcome = TKJ_CACHE_ABSENT;
+    if (*layer == 0 && tkj_held_get(&cache->held, &cache->allocator, query, bytes, entry))
+        return TKJ_CACHE_HIT;
+    if (!tkj_cache_layers(cache))
+        return TKJ_CACHE_UNUSABLE;
+    for (*layer += *layer == 0; *layer <= cache->layers.count; ++*layer) {
+        outcome = tkj_layer_get(&cache->layers.at[*layer - 1], &reader, query, bytes, entry, &why);
+        if (outcome == TKJ_CACHE_HIT)
+            break;
+    }
+    return outcome;
 }
 
 void tkj_cache_hold(tkj_cache *cache, const tkj_cache_key *key, const tkj_blob *bytes)

@@ -82,6 +82,13 @@ tkj_cache_outcome tkj_cache_get(tkj_cache *cache, const tkj_cache_query *query, 
 bool tkj_cache_get_new(tkj_cache *cache, const tkj_cache_query *query, tkj_blob *bytes,
                        tkj_entry *entry);
 
+/** As tkj_cache_get, for people who only want to know: nothing is counted, logged or touched. */
+tkj_cache_outcome tkj_cache_peek(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
+                                 tkj_blob *bytes, tkj_entry *entry);
+
+/** Where a layer is, for people: its path, or "memory". Borrowed. @param layer  of a hit */
+const char *tkj_cache_layer_name(const tkj_cache *cache, size_t layer);
+
 /** Number of the last layer, the user's directory; beyond all layers if there is none, or no memory
  *  to find them. */
 size_t tkj_cache_user_layer(tkj_cache *cache);

@@ -12,55 +12,6 @@
 #include "tensor.h"
 #include "variant_choice.h"
 
-static topk_jit_status check_context(topk_jit_context *context)
-{
-    if (context != NULL) {
-        tkj_context_enter(context);
-        return TOPK_JIT_OK;
-    }
-    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "context is NULL, expected a context");
-}
-
-/** Spec i of an array whose elements may be of another version's size, checked. */
-static topk_jit_status read_spec(const topk_jit_spec *specs, size_t i, topk_jit_spec *out)
-{
-    const char *place = (const char *)specs + i * specs->struct_size; /* of any alignment */
-    topk_jit_spec spec;
-    size_t size;
-    memcpy(&size, place, sizeof size);
-    if (size != specs->struct_size)
-        return tkj_fail(TOPK_JIT_ABI_MISMATCH,
-                        "specs[%zu].struct_size is %zu, expected that of specs[0], %zu", i, size,
-                        specs->struct_size);
-    topk_jit_status status = tkj_abi_read("topk_jit_spec", place, &spec, sizeof spec);
-    if (status == TOPK_JIT_OK)
-        status = tkj_spec_validate(&spec);
-    if (status == TOPK_JIT_OK)
-        *out = tkj_spec_canonical(&spec);
-    return status;
-}
-
-topk_jit_status topk_jit_prepare(topk_jit_context *context, const topk_jit_spec *specs,
-                                 size_t count, CUstream stream)
-{
-    topk_jit_spec spec;
-    topk_jit_status status = check_context(context);
-    if (status != TOPK_JIT_OK || count == 0)
-        return status;
-    if (specs == NULL)
-        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "specs is NULL, expected %zu specs", count);
-    /* All are checked before any of them costs time. */
-    for (size_t i = 0; status == TOPK_JIT_OK && i < count; i++)
-        status = read_spec(specs, i, &spec);
-    for (size_t i = 0; status == TOPK_JIT_OK && i < count; i++) {
-        const tkj_prepared *prepared;
-        status = read_spec(specs, i, &spec);
-        if (status == TOPK_JIT_OK)
-            status = tkj_plan_prepare(context, &spec, stream, &prepared);
-    }
-    return status;
-}
-
 static topk_jit_status reject_unprepared(const topk_jit_spec *spec)
 {
     char text[TKJ_SPEC_TEXT_SIZE];
@@ -187,7 +138,7 @@ topk_jit_status topk_jit_select(topk_jit_context *context, const topk_jit_select
                                 CUstream stream)
 {
     tkj_select_problem problem;
-    topk_jit_status status = check_context(context);
+    topk_jit_status status = tkj_context_check(context);
     if (status == TOPK_JIT_OK)
         status = read_problem(args, &problem);
     if (status != TOPK_JIT_OK)
@@ -213,7 +164,7 @@ topk_jit_status topk_jit_fast_topk(topk_jit_context *context, const DLTensor *va
                                    const DLTensor *out_indices, CUstream stream)
 {
     tkj_fast_topk_problem problem;
-    topk_jit_status status = check_context(context);
+    topk_jit_status status = tkj_context_check(context);
     if (status == TOPK_JIT_OK)
         status = tkj_problem_fast_topk(values, topk, dim, out_values, out_indices, &problem);
     if (status != TOPK_JIT_OK)

@@ -49,9 +49,12 @@ static topk_jit_status check_options(const topk_jit_options *options)
     if (cache_dir != NULL && !tkj_os_is_absolute(cache_dir))
         return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
                         "options.cache_dir is \"%s\", expected an absolute path", cache_dir);
-    if (options->ro_dirs != NULL)
-        return check_paths("options.ro_dirs", options->ro_dirs);
-    return TOPK_JIT_OK;
+    const char *record_file = text_or_null(options->record_file);
+    if (record_file != NULL && !tkj_os_is_absolute(record_file))
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                        "options.record_file is \"%s\", expected an absolute path", record_file);
+    return options->ro_dirs != NULL ? check_paths("options.ro_dirs", options->ro_dirs)
+                                    : TOPK_JIT_OK;
 }
 
 static tkj_logger choose_logger(const topk_jit_options *options)
@@ -76,6 +79,7 @@ static topk_jit_status copy_strings(const topk_jit_options *options, tkj_config 
         {&out->nvrtc_path, text_or_null(options->nvrtc_path)},
         {&out->nvrtc_hint, text_or_null(options->nvrtc_hint)},
         {&out->ro_dirs, text_or_null(options->ro_dirs)},
+        {&out->record_file, text_or_null(options->record_file)},
         {&out->env_cache_dir, tkj_config_environment("TOPK_JIT_CACHE_DIR")},
         {&out->env_template_dir, tkj_config_environment("TOPK_JIT_TEMPLATE_DIR")},
         {&out->env_nvrtc, tkj_config_environment("TOPK_JIT_NVRTC")},
@@ -94,16 +98,17 @@ static topk_jit_status copy_strings(const topk_jit_options *options, tkj_config 
     return TOPK_JIT_OK;
 }
 
-static topk_jit_status choose_ro_dirs(tkj_config *out)
+/* What the option does not say, its variable may, which is checked as the option is. */
+static topk_jit_status choose_paths(const tkj_config *config, const char *variable, char **path)
 {
-    const char *variable = tkj_config_environment("TOPK_JIT_RO_DIRS");
-    if (out->ro_dirs != NULL || variable == NULL)
+    const char *given = tkj_config_environment(variable);
+    if (*path != NULL || given == NULL)
         return TOPK_JIT_OK;
-    topk_jit_status status = check_paths("TOPK_JIT_RO_DIRS", variable);
+    topk_jit_status status = check_paths(variable, given);
     if (status != TOPK_JIT_OK)
         return status;
-    out->ro_dirs = tkj_strdup(&out->allocator, variable);
-    return out->ro_dirs != NULL ? TOPK_JIT_OK : TOPK_JIT_OUT_OF_MEMORY;
+    *path = tkj_strdup(&config->allocator, given);
+    return *path != NULL ? TOPK_JIT_OK : TOPK_JIT_OUT_OF_MEMORY;
 }
 
 topk_jit_status tkj_config_resolve(const topk_jit_options *options, tkj_config *out)
@@ -125,7 +130,9 @@ topk_jit_status tkj_config_resolve(const topk_jit_options *options, tkj_config *
     out->logger = choose_logger(&known);
     status = copy_strings(&known, out);
     if (status == TOPK_JIT_OK)
-        status = choose_ro_dirs(out);
+        status = choose_paths(out, "TOPK_JIT_RO_DIRS", &out->ro_dirs);
+    if (status == TOPK_JIT_OK)
+        status = choose_paths(out, "TOPK_JIT_RECORD", &out->record_file);
     if (status == TOPK_JIT_OK)
         status = tkj_os_own_directory(&out->allocator, &out->own_directory);
     return status;

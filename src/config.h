@@ -26,6 +26,7 @@ typedef struct tkj_config {
     char *nvrtc_path;       /* option */
     char *nvrtc_hint;       /* option */
     char *ro_dirs;          /* option, else TOPK_JIT_RO_DIRS */
+    char *record_file;      /* option, else TOPK_JIT_RECORD */
     char *env_cache_dir;    /* TOPK_JIT_CACHE_DIR */
     char *env_template_dir; /* TOPK_JIT_TEMPLATE_DIR */
     char *env_nvrtc;        /* TOPK_JIT_NVRTC */

@@ -70,6 +70,7 @@ static void init_locks(topk_jit_context *context)
     pthread_mutex_init(&context->builder, NULL);
     pthread_mutex_init(&context->lazy, NULL);
     tkj_flights_init(&context->flights);
+    tkj_worker_init(&context->worker);
 }
 
 /* Whoever held the locks is not in this process, and CUDA cannot be used in it: not even to unload.
@@ -119,6 +120,7 @@ void topk_jit_context_destroy(topk_jit_context *context)
     if (context == NULL)
         return;
     tkj_context_enter(context);
+    tkj_worker_stop(&context->worker);
     tkj_config config = context->config; /* its allocator frees the context itself */
     tkj_kernel_map_release(&config.allocator, &context->kernels);
     tkj_templates_free(&config.allocator, &context->templates);

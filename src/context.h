@@ -12,7 +12,9 @@
 #include "flight.h"
 #include "kernel_map.h"
 #include "nvrtc.h"
+#include "status.h"
 #include "template.h"
+#include "worker.h"
 
 /** Counters behind topk_jit_statistics, beside those of the cache. */
 typedef struct tkj_counters {
@@ -24,6 +26,7 @@ struct topk_jit_context {
     tkj_cache *cache;
     tkj_kernel_map kernels;
     tkj_flights flights;     /* preparations and compilations under way */
+    tkj_worker worker;       /* what topk_jit_prepare_async asked for */
     pthread_mutex_t builder; /* held while the map is added to, and kernels to another context */
     tkj_fork_mark *alive;    /* 0 in a child after fork that has not noticed; 1 else */
     pthread_mutex_t lazy;    /* guards all below */
@@ -31,6 +34,7 @@ struct topk_jit_context {
     tkj_template_set templates;
     tkj_nvrtc *nvrtc; /* NULL until the first miss */
     tkj_counters counters;
+    atomic_bool record_failed; /* and that was logged */
 };
 
 /** What tkj_context_enter does in a child after fork. */
@@ -42,6 +46,15 @@ static inline void tkj_context_enter(topk_jit_context *context)
 {
     if (context->alive != NULL && atomic_load_explicit(context->alive, memory_order_acquire) != 1)
         tkj_context_after_fork(context);
+}
+
+/** Enters a caller's context. @return TOPK_JIT_OK, TOPK_JIT_INVALID_ARGUMENT if it is NULL */
+static inline topk_jit_status tkj_context_check(topk_jit_context *context)
+{
+    if (context == NULL)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "context is NULL, expected a context");
+    tkj_context_enter(context);
+    return TOPK_JIT_OK;
 }
 
 /** tkj_flights_board on the context's pieces of work; waits are counted. */

@@ -180,6 +180,35 @@ topk_jit_status tkj_driver_pop_context(const struct tkj_driver *cuda, topk_jit_s
                : tkj_driver_call_failed(cuda, TOPK_JIT_DRIVER_FAILED, result, "cuCtxPopCurrent");
 }
 
+topk_jit_status tkj_driver_current_context(void **out)
+{
+    const struct tkj_driver *cuda = tkj_driver_opened();
+    CUcontext context = NULL;
+    CUresult result = cuda->cuCtxGetCurrent_(&context);
+    *out = context;
+    return result == CUDA_SUCCESS
+               ? TOPK_JIT_OK
+               : tkj_driver_call_failed(cuda, TOPK_JIT_DRIVER_FAILED, result, "cuCtxGetCurrent");
+}
+
+topk_jit_status tkj_driver_enter_context(void *context)
+{
+    const struct tkj_driver *cuda = tkj_driver_opened();
+    if (context == NULL)
+        return TOPK_JIT_OK;
+    CUresult result = cuda->cuCtxPushCurrent_(context);
+    return result == CUDA_SUCCESS
+               ? TOPK_JIT_OK
+               : tkj_driver_call_failed(cuda, TOPK_JIT_DRIVER_FAILED, result, "cuCtxPushCurrent");
+}
+
+void tkj_driver_leave_context(void *context)
+{
+    CUcontext left;
+    if (context != NULL)
+        tkj_driver_opened()->cuCtxPopCurrent_(&left);
+}
+
 /* ---- devices and streams ---- */
 
 topk_jit_status tkj_driver_device_count(int *count)

@@ -44,6 +44,14 @@ topk_jit_status tkj_driver_open(int *version);
 /** Number of devices. The driver must be open, here and below. */
 topk_jit_status tkj_driver_device_count(int *count);
 
+/** The CUDA context that is current in this thread; NULL if none is. The driver must be open. */
+topk_jit_status tkj_driver_current_context(void **out);
+
+/** Makes a context current in this thread until tkj_driver_leave_context; NULL: changes nothing,
+ *  and is not to be left. */
+topk_jit_status tkj_driver_enter_context(void *context);
+void tkj_driver_leave_context(void *context);
+
 /** Facts of one device. @return TOPK_JIT_NO_DEVICE if there is no such ordinal */
 topk_jit_status tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
 

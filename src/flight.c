@@ -29,11 +29,6 @@ void tkj_flights_destroy(tkj_flights *flights)
     pthread_mutex_destroy(&flights->lock);
 }
 
-void tkj_flights_after_fork(tkj_flights *flights)
-{
-    tkj_flights_init(flights);
-}
-
 static tkj_flight *find(const tkj_flights *flights, const uint8_t id[TKJ_DIGEST_SIZE])
 {
     tkj_flight *flight = flights->first;

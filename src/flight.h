@@ -22,12 +22,10 @@ typedef struct tkj_flights {
     tkj_flight *first;
 } tkj_flights;
 
+/** Also in a child after fork, where the threads that were at work are not. */
 void tkj_flights_init(tkj_flights *flights);
 /** No piece may be under way. */
 void tkj_flights_destroy(tkj_flights *flights);
-
-/** In a child after fork: the threads that were at work are not there. */
-void tkj_flights_after_fork(tkj_flights *flights);
 
 /**
  * Begins a piece of work, or waits for the thread that is at it.

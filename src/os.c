@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,33 +65,59 @@ topk_jit_status tkj_os_own_directory(const topk_jit_allocator *allocator, char *
 typedef struct thread_call {
     void (*function)(void *argument);
     void *argument;
+    sem_t taken; /* the new thread has its own copy */
 } thread_call;
 
 static void *enter_thread(void *argument)
 {
     thread_call *call = argument;
-    call->function(call->argument);
+    void (*function)(void *) = call->function;
+    void *own = call->argument;
+    sem_post(&call->taken);
+    function(own);
     return NULL;
 }
 
-int tkj_os_run_on_stack(size_t stack_size, void (*function)(void *argument), void *argument)
+/* The host's signal handlers must not run on a thread it does not know. */
+static int create_blocked(pthread_t *thread, const pthread_attr_t *attributes, thread_call *call)
 {
-    thread_call call = {function, argument};
-    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(thread, attributes, enter_thread, call);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+static void await(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0 && errno == EINTR) {
+    }
+}
+
+int tkj_os_start_thread(size_t stack_size, void (*function)(void *argument), void *argument,
+                        pthread_t *thread)
+{
+    thread_call call = {.function = function, .argument = argument};
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error != 0)
         return error;
+    sem_init(&call.taken, 0, 0);
     error = pthread_attr_setstacksize(&attributes, stack_size);
-    if (error == 0) {
-        /* The host's signal handlers must not run on a thread it does not know. */
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        error = pthread_create(&thread, &attributes, enter_thread, &call);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    if (error == 0)
+        error = create_blocked(thread, &attributes, &call);
+    if (error == 0)
+        await(&call.taken);
+    sem_destroy(&call.taken);
     pthread_attr_destroy(&attributes);
+    return error;
+}
+
+int tkj_os_run_on_stack(size_t stack_size, void (*function)(void *argument), void *argument)
+{
+    pthread_t thread;
+    int error = tkj_os_start_thread(stack_size, function, argument, &thread);
     if (error == 0)
         pthread_join(thread, NULL);
     return error;

@@ -4,6 +4,7 @@
 #ifndef TKJ_OS_H
 #define TKJ_OS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,6 +110,14 @@ topk_jit_status tkj_os_own_directory(const topk_jit_allocator *allocator, char *
  * @return 0, or the errno of thread creation
  */
 int tkj_os_run_on_stack(size_t stack_size, void (*function)(void *argument), void *argument);
+
+/**
+ * Starts a thread with its own stack, all signals blocked there.
+ * @param[out] thread  joined by the caller
+ * @return 0, or the errno of thread creation
+ */
+int tkj_os_start_thread(size_t stack_size, void (*function)(void *argument), void *argument,
+                        pthread_t *thread);
 
 /** A byte that is 1 here and 0 in every child that fork makes of this process. */
 typedef _Atomic(uint8_t) tkj_fork_mark;

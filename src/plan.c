@@ -7,18 +7,35 @@
 #include "memory.h"
 #include "plan_build.h"
 #include "plan_offline.h"
+#include "plan_record.h"
+#include "spec.h"
 #include "status.h"
+#include "variant_text.h"
 
-/* The oldest CUDA major whose entries are looked for. */
-#define OLDEST_MAJOR 12
+static double milliseconds_since(uint64_t start)
+{
+    return (double)(tkj_os_now_ns() - start) * 1e-6;
+}
 
-static topk_jit_status load(const tkj_build *build, const tkj_entry *entry, int ordinal,
-                            CUstream stream, tkj_kernel *out)
+/** One line for each kernel that is ready. @param source  where its bytes are from */
+static void log_kernel(const tkj_build *build, const char *source, double load_ms)
+{
+    char purpose[TKJ_VARIANT_TEXT_SIZE];
+    tkj_variant_text(build->variant, purpose);
+    tkj_log(&build->context->config.logger, TOPK_JIT_LOG_DEBUG,
+            "kernel %s for %s (%s): from %s, loaded in %.3f ms", build->entry_name,
+            build->target_name, purpose, source, load_ms);
+}
+
+static topk_jit_status load(const tkj_build *build, const tkj_entry *entry, const char *source,
+                            int ordinal, CUstream stream, tkj_kernel *out)
 {
     uint64_t start = tkj_os_now_ns();
     topk_jit_status status = tkj_driver_load(entry->payload, entry->entry_name,
                                              entry->resources.dynamic_shared, ordinal, stream, out);
     build->context->counters.load_ns += tkj_os_now_ns() - start;
+    if (status == TOPK_JIT_OK)
+        log_kernel(build, source, milliseconds_since(start));
     return status;
 }
 
@@ -46,7 +63,8 @@ static topk_jit_status load_from_layers(tkj_build *build, const destination *to,
     for (size_t layer = 0;
          tkj_cache_get(build->context->cache, &query, &layer, &bytes, &entry) == TKJ_CACHE_HIT;
          layer++) {
-        status = load(build, &entry, to->facts->ordinal, to->stream, out);
+        status = load(build, &entry, tkj_cache_layer_name(build->context->cache, layer),
+                      to->facts->ordinal, to->stream, out);
         *loaded = status == TOPK_JIT_OK;
         if (status == TOPK_JIT_LOAD_FAILED) {
             tkj_build_refuse(build, &bytes);
@@ -70,7 +88,7 @@ static topk_jit_status load_from_cache(tkj_build *build, const destination *to, 
     *loaded = false;
     for (size_t i = 0; i < to->order_count; i++) {
         tkj_build_aim(build, to->order[i]);
-        for (int major = to->driver_version / 1000; major >= OLDEST_MAJOR; major--) {
+        for (int major = to->driver_version / 1000; major >= TKJ_OLDEST_MAJOR; major--) {
             status = load_from_layers(build, to, major, out, loaded);
             if (*loaded || status != TOPK_JIT_OK)
                 return status;
@@ -117,7 +135,9 @@ static topk_jit_status compile_and_load(tkj_build *build, const destination *to,
     if (status == TOPK_JIT_OK)
         status = tkj_build_once(build, nvrtc, false, &built);
     if (status == TOPK_JIT_OK)
-        status = load(build, &built.entry, to->facts->ordinal, to->stream, out);
+        status = load(build, &built.entry,
+                      built.compiled ? "the compiler" : "the cache, where another one compiled it",
+                      to->facts->ordinal, to->stream, out);
     tkj_built_release(&context->config.allocator, &built);
     return status;
 }
@@ -216,12 +236,24 @@ static topk_jit_status enter(topk_jit_context *context, tkj_prepared *prepared)
     return status;
 }
 
+static void log_prepared(const topk_jit_context *context, const tkj_prepared *prepared,
+                         uint64_t start)
+{
+    char text[TKJ_SPEC_TEXT_SIZE];
+    tkj_spec_format(&prepared->spec, text);
+    tkj_log(&context->config.logger, TOPK_JIT_LOG_INFO,
+            "prepared %s on CUDA device %d: %zu kernels in %.3f ms", text, prepared->facts.ordinal,
+            prepared->count, milliseconds_since(start));
+}
+
 /** Builds and enters a spec that is not in the map. */
 static topk_jit_status add_prepared(topk_jit_context *context, const topk_jit_spec *spec,
                                     int driver_version, int ordinal, CUstream stream)
 {
     const topk_jit_allocator *allocator = &context->config.allocator;
     tkj_device_facts facts;
+    const uint64_t start = tkj_os_now_ns();
+    tkj_plan_record(context, spec);
     topk_jit_status status = tkj_driver_device_facts(ordinal, &facts);
     if (status != TOPK_JIT_OK)
         return status;
@@ -234,7 +266,9 @@ static topk_jit_status add_prepared(topk_jit_context *context, const topk_jit_sp
     status = build_prepared(context, spec, &to, prepared);
     if (status == TOPK_JIT_OK)
         status = enter(context, prepared);
-    if (status != TOPK_JIT_OK)
+    if (status == TOPK_JIT_OK)
+        log_prepared(context, prepared, start);
+    else
         tkj_prepared_free(allocator, prepared);
     return status;
 }

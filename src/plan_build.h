@@ -14,6 +14,9 @@
 #include "template.h"
 #include "variants.h"
 
+/* The oldest CUDA major whose entries are looked for. */
+#define TKJ_OLDEST_MAJOR 12
+
 /** What is built, and what for. */
 typedef struct tkj_build {
     topk_jit_context *context;

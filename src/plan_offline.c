@@ -106,7 +106,7 @@ static void append_newer(long_text *text, const tkj_build *build, int major)
         tkj_blob bytes;
         tkj_entry entry;
         size_t layer = 0;
-        if (tkj_cache_get(build->context->cache, &query, &layer, &bytes, &entry) != TKJ_CACHE_HIT)
+        if (tkj_cache_peek(build->context->cache, &query, &layer, &bytes, &entry) != TKJ_CACHE_HIT)
             continue;
         tkj_free(&build->context->config.allocator, bytes.bytes);
         append(text, "; there is one of CUDA %d, but the driver runs CUDA %d", newer, major);

@@ -124,6 +124,7 @@ typedef struct CUstream_st *CUstream;
     X(3, NOT_PREPARED, "the spec was not prepared and the stream is capturing")                    \
     X(4, OUT_OF_MEMORY, "the allocator returned NULL")                                             \
     X(5, ABI_MISMATCH, "struct_size is 0, or a field this version does not know is set")           \
+    X(6, CANCELLED, "the context was destroyed before it was done")                                \
     X(10, TEMPLATE_NOT_FOUND, "a template directory or one of its files cannot be read")           \
     X(11, TEMPLATE_ABI, "the template directory belongs to another version of the library")        \
     X(12, TEMPLATE_UNTRUSTED, "the template directory could have been written by somebody else")   \
@@ -265,13 +266,16 @@ typedef struct topk_jit_options {
     uint64_t cache_max_bytes;     /**< what the user's directory may hold; the least recently used
                                        entries are removed beyond it; UINT64_MAX: no limit; default
                                        TOPK_JIT_CACHE_MAX_BYTES, else 1 GiB */
+    const char *record_file;      /**< absolute; each spec that is prepared for a GPU is appended to
+                                       this file in its canonical form, one a line, once; default
+                                       TOPK_JIT_RECORD, else nothing is recorded */
 } topk_jit_options;
 
 /** Options with every field at its default. */
 #define TOPK_JIT_OPTIONS_INIT                                                                      \
     {                                                                                              \
         sizeof(topk_jit_options), {0, 0, 0}, 0, 0, (topk_jit_log_level)0, 0, 0, 0, 0, 0,           \
-            TOPK_JIT_MODE_DEFAULT, TOPK_JIT_TOOLCHAIN_DEFAULT, TOPK_JIT_SWITCH_DEFAULT, 0, 0       \
+            TOPK_JIT_MODE_DEFAULT, TOPK_JIT_TOOLCHAIN_DEFAULT, TOPK_JIT_SWITCH_DEFAULT, 0, 0, 0    \
     }
 
 /**
@@ -381,6 +385,83 @@ typedef struct topk_jit_spec {
 TOPK_JIT_EXPORT topk_jit_status topk_jit_prepare(topk_jit_context *context,
                                                  const topk_jit_spec *specs, size_t count,
                                                  CUstream stream);
+
+/**
+ * @brief Told that topk_jit_prepare_async is done, on a thread of the library.
+ * @param user    as given
+ * @param status  TOPK_JIT_OK, what topk_jit_prepare returns, or TOPK_JIT_CANCELLED
+ * @param error   detail of a failure, valid during the call; its status is TOPK_JIT_OK otherwise
+ * May call anything on the same context but topk_jit_context_destroy.
+ */
+typedef void (*topk_jit_prepare_callback)(void *user, topk_jit_status status,
+                                          const topk_jit_error *error);
+
+/**
+ * @brief Makes specs ready as topk_jit_prepare does, on a thread of the context, so that the caller
+ *        goes on: a server that serves what it has while it compiles what it will need.
+ *
+ * A context has one such thread, from the first of these calls until it is destroyed; it takes the
+ * calls in their order. Other threads may prepare the same specs meanwhile and share the work.
+ * topk_jit_context_destroy waits for the call under way and cancels those behind it.
+ *
+ * @param[in] context
+ * @param[in] specs     host; read before the call returns; as in topk_jit_prepare
+ * @param[in] count     may be 0: then the callback only tells that all calls before are done
+ * @param[in] stream    as in topk_jit_prepare; NULL = the context that is current in the calling
+ *                      thread. It, or that CUDA context, must exist until the callback
+ * @param[in] callback  called exactly once unless this call fails; NULL = nobody is told
+ * @param[in] user      handed to the callback
+ * @return TOPK_JIT_OK                the work will be done, or has been
+ * @return TOPK_JIT_INVALID_ARGUMENT, TOPK_JIT_ABI_MISMATCH, TOPK_JIT_NOT_SUPPORTED  as
+ *                                    topk_jit_prepare
+ * @return TOPK_JIT_DRIVER_NOT_FOUND, TOPK_JIT_DRIVER_TOO_OLD, TOPK_JIT_NO_DEVICE,
+ *         TOPK_JIT_DRIVER_FAILED     there is no GPU to prepare for
+ * @return TOPK_JIT_OUT_OF_MEMORY, TOPK_JIT_OS_FAILED  no memory, or no thread
+ */
+TOPK_JIT_EXPORT topk_jit_status topk_jit_prepare_async(topk_jit_context *context,
+                                                       const topk_jit_spec *specs, size_t count,
+                                                       CUstream stream,
+                                                       topk_jit_prepare_callback callback,
+                                                       void *user);
+
+/**
+ * @brief Whether specs are ready on the GPU of a stream. Never blocks.
+ * @param[in] context
+ * @param[in] specs   host; as in topk_jit_prepare
+ * @param[in] count   0 is TOPK_JIT_OK
+ * @param[in] stream  as in topk_jit_prepare
+ * @return TOPK_JIT_OK            all are: calls that need them only enqueue
+ * @return TOPK_JIT_NOT_PREPARED  one is not; the message names it
+ * @return TOPK_JIT_INVALID_ARGUMENT, TOPK_JIT_ABI_MISMATCH, TOPK_JIT_NOT_SUPPORTED,
+ *         TOPK_JIT_DRIVER_NOT_FOUND, TOPK_JIT_DRIVER_TOO_OLD, TOPK_JIT_NO_DEVICE,
+ *         TOPK_JIT_DRIVER_FAILED  as topk_jit_prepare
+ */
+TOPK_JIT_EXPORT topk_jit_status topk_jit_is_prepared(topk_jit_context *context,
+                                                     const topk_jit_spec *specs, size_t count,
+                                                     CUstream stream);
+
+/**
+ * @brief What a spec means on a GPU, for people: its kernels, what each is for, and where its code
+ *        is, or why it is in no layer of the cache. Compiles, loads and changes nothing.
+ * @param[in] context
+ * @param[in] spec      host
+ * @param[in] target    such as "sm_90", needs no GPU; NULL = the GPU of the stream's context
+ * @param[in] stream    as in topk_jit_prepare; not used with a target
+ * @param[out] text     host; lines of text, always NUL-terminated if capacity > 0, cut at capacity
+ * @param[in] capacity  bytes at text; 8 KiB hold most texts
+ * @param[out] length   host; of the whole text without its NUL; NULL = not wanted
+ * @return TOPK_JIT_OK
+ * @return TOPK_JIT_INVALID_ARGUMENT  a field of the spec is out of range, the target is unknown,
+ *                                    text is NULL though capacity > 0
+ * @return TOPK_JIT_ABI_MISMATCH, TOPK_JIT_NOT_SUPPORTED, TOPK_JIT_TEMPLATE_...,
+ *         TOPK_JIT_OUT_OF_MEMORY     as topk_jit_prepare
+ * @return TOPK_JIT_DRIVER_NOT_FOUND, TOPK_JIT_DRIVER_TOO_OLD, TOPK_JIT_NO_DEVICE,
+ *         TOPK_JIT_DRIVER_FAILED     without a target
+ */
+TOPK_JIT_EXPORT topk_jit_status topk_jit_explain(topk_jit_context *context,
+                                                 const topk_jit_spec *spec, const char *target,
+                                                 CUstream stream, char *text, size_t capacity,
+                                                 size_t *length);
 
 /* ------------------------------------------------------------------------------------------- */
 /* The general selection                                                                        */
