@@ -154,6 +154,7 @@ void tkj_config_release(tkj_config *config)
         config->env_xdg_runtime_dir,
         config->env_cuda_home,
         config->own_directory,
+        config->record_file,
     };
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
         tkj_free(&config->allocator, strings[i]);

@@ -36,9 +36,9 @@ static void run(tkj_task *task, bool cancelled)
 {
     static const topk_jit_error none;
     preparation *work = (preparation *)task;
-    topk_jit_status status =
-        cancelled ? tkj_fail(TOPK_JIT_CANCELLED, "the context is being destroyed")
-                  : prepare_all(work);
+    topk_jit_status status = cancelled
+                                 ? tkj_fail(TOPK_JIT_CANCELLED, "the context is being destroyed")
+                                 : prepare_all(work);
     if (work->callback != NULL)
         work->callback(work->user, status, status == TOPK_JIT_OK ? &none : topk_jit_last_error());
     tkj_free(&work->context->config.allocator, work);

@@ -38,7 +38,7 @@ typedef struct subject {
     size_t order_count;
     int architecture; /* whose variants are used */
     int newest_major;
-    int ordinal;      /* of the device; -1 = a target was named */
+    int ordinal; /* of the device; -1 = a target was named */
 } subject;
 
 static topk_jit_status read_target(const char *name, subject *out)
@@ -99,8 +99,7 @@ static void append_places(output *out, tkj_build *build, const subject *about)
     char places[4096];
     tkj_build_aim(build, about->order[0]);
     const tkj_cache_query query = tkj_build_query(build, about->newest_major, NULL);
-    size_t length =
-        tkj_cache_explain_miss(build->context->cache, &query, places, sizeof places);
+    size_t length = tkj_cache_explain_miss(build->context->cache, &query, places, sizeof places);
     append(out, "    not in the cache; searched: %s\n", length > 0 ? places : "nowhere");
 }
 
@@ -131,8 +130,7 @@ static void append_subject(output *out, const topk_jit_context *context, const s
     tkj_target_format(about->order[0], target);
     append(out, "spec %s\ntarget %s", spec, target);
     if (about->ordinal >= 0)
-        append(out, ", CUDA device %d, driver for CUDA %d, %s", about->ordinal,
-               about->newest_major,
+        append(out, ", CUDA device %d, driver for CUDA %d, %s", about->ordinal, about->newest_major,
                tkj_kernel_map_find(&context->kernels, about->spec, about->ordinal) != NULL
                    ? "prepared"
                    : "not prepared");

@@ -51,6 +51,7 @@ static void clear_environment(void)
         "CUDA_HOME",
         "TOPK_JIT_LOG",
         "TOPK_JIT_RO_DIRS",
+        "TOPK_JIT_RECORD",
         "TOPK_JIT_MODE",
         "TOPK_JIT_TOOLCHAIN",
         "TOPK_JIT_SHARED",
