@@ -54,9 +54,11 @@ static const char tail[] =
     "                       little time\n"
     "  --no-verify          judges nothing\n"
     "  --json FILE          everything, for programs\n"
-    "  --cache              the cache instead, without a GPU: hits with their parts, stores, "
-    "look-ups\n"
-    "                       in memory, 10000 entries, eviction, 16 cold processes beside one\n"
+    "  --cache              the cache instead, without a GPU: hits with their parts, stores,\n"
+    "                       look-ups in memory, 10000 entries, eviction, 16 cold processes\n"
+    "                       beside one\n"
+    "  --host               what calls cost the thread that makes them: every operation beside\n"
+    "                       the bare launch of the same kernel, and the start with a warm cache\n"
     "  --explain            measures nothing: prints which kernel each case launches, and its "
     "grid;\n"
     "                       16+1 where it is launched twice\n"
@@ -81,7 +83,8 @@ static const char end[] =
     "  topk-jit-bench --set must --distribution ascending,forced --only 'B=8 '\n"
     "  topk-jit-bench --rows 1,8,64 --width 131072 --length 4096,full --layout plain,ragged\n"
     "  topk-jit-bench --set must --explain --device-facts all\n"
-    "  topk-jit-bench --cache --json cache.json\n";
+    "  topk-jit-bench --cache --json cache.json\n"
+    "  topk-jit-bench --host\n";
 
 void bench_help(void)
 {

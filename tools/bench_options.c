@@ -15,6 +15,7 @@ enum {
     FLAG_QUICK,
     FLAG_EXPLAIN,
     FLAG_CACHE,
+    FLAG_HOST,
     FLAG_DEVICE_FACTS,
     FLAG_JSON,
     FLAG_RUNS,
@@ -31,6 +32,7 @@ static const struct option other_flags[] = {
     {"quick", no_argument, NULL, FLAG_QUICK},
     {"explain", no_argument, NULL, FLAG_EXPLAIN},
     {"cache", no_argument, NULL, FLAG_CACHE},
+    {"host", no_argument, NULL, FLAG_HOST},
     {"device-facts", required_argument, NULL, FLAG_DEVICE_FACTS},
     {"json", required_argument, NULL, FLAG_JSON},
     {"runs", required_argument, NULL, FLAG_RUNS},
@@ -85,6 +87,8 @@ static bool take_flag(int flag, bench_options *out)
         return out->explain = true;
     case FLAG_CACHE:
         return out->cache = true;
+    case FLAG_HOST:
+        return out->host = true;
     case FLAG_DEVICE_FACTS:
         return (out->device_facts = optarg) != NULL;
     case FLAG_JSON:
@@ -148,9 +152,10 @@ bool bench_options_parse(int argc, char **argv, bench_options *out)
         bench_complain("--device-facts is for --explain: nothing can be measured on facts");
         return false;
     }
-    if (out->cache &&
-        (out->explain || out->set != NULL || lists_given(&out->lists, 0, BENCH_AXIS_COUNT) > 0)) {
-        bench_complain("--cache measures the cache alone: it goes with --json and nothing else");
+    if ((out->cache || out->host) && (out->cache == out->host || out->explain || out->set != NULL ||
+                                      lists_given(&out->lists, 0, BENCH_AXIS_COUNT) > 0)) {
+        bench_complain("--cache and --host each measure one thing: they go with --json and nothing "
+                       "else");
         return false;
     }
     const bool shape = lists_given(&out->lists, 0, BENCH_AXIS_MODE + 1) > 0;
@@ -159,7 +164,7 @@ bool bench_options_parse(int argc, char **argv, bench_options *out)
         bench_complain("--set %s has its own cases; choose among them with --only", out->set->name);
         return false;
     }
-    if (out->set == NULL && !any && !out->cache)
+    if (out->set == NULL && !any && !out->cache && !out->host)
         out->set = bench_set_find("standard");
     return true;
 }

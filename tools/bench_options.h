@@ -25,6 +25,7 @@ typedef struct bench_options {
     int calls;   /* in a graph, at least */
     bool explain;
     bool cache; /* the cache, and nothing else */
+    bool host;  /* what calls cost the thread that makes them, and nothing else */
     bool quick;
     bool help;
     bool version;

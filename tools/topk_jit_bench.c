@@ -10,6 +10,7 @@
 #include "bench_cache.h"
 #include "bench_complain.h"
 #include "bench_explain.h"
+#include "bench_host.h"
 #include "bench_measure.h"
 #include "bench_options.h"
 #include "bench_report.h"
@@ -88,6 +89,8 @@ int main(int argc, char **argv)
     }
     if (options.cache)
         return bench_cache(options.json);
+    if (options.host)
+        return bench_host(options.json);
     if (bench_options_plan(&options, &plan))
         code = options.explain ? explain(&options, &plan) : measure(&options, &plan);
     bench_plan_release(&plan);

@@ -154,7 +154,7 @@ class Cache(BenchTest):
             places = {"TOPK_JIT_NVRTC": str(nvrtc), "TMPDIR": folder}
             done = self.bench("--cache --json", [str(path)], environment=places)
             self.assertEqual(done.returncode, 0, done.stderr)
-            costs = {cost["name"]: cost for cost in json.loads(path.read_text())["cache"]}
+            costs = {cost["name"]: cost for cost in json.loads(path.read_text())["costs"]}
             self.assertEqual([entry.name for entry in pathlib.Path(folder).iterdir()], [path.name])
         return done, costs
 
