@@ -15,22 +15,31 @@ struct tkj_kernel_table {
     _Atomic(tkj_prepared *) slots[];
 };
 
+/* A spec as words: compared and hashed as such, since a call does both. */
+#define SPEC_WORDS (sizeof(topk_jit_spec) / sizeof(uint64_t))
+_Static_assert(sizeof(topk_jit_spec) % sizeof(uint64_t) == 0, "a spec is whole words");
+
+/* Products with odd numbers that do not wait for one another: multiples of 2^64 / golden ratio. */
 static size_t hash_of(const topk_jit_spec *spec, int ordinal)
 {
-    uint64_t words[sizeof *spec / sizeof(uint64_t)];
-    _Static_assert(sizeof words == sizeof *spec, "a spec is whole words");
-    uint64_t hash = (uint64_t)(unsigned)ordinal;
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t words[SPEC_WORDS];
+    uint64_t sum = (uint64_t)(unsigned)ordinal * odd;
     memcpy(words, spec, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-        hash ^= hash >> 32;
-    }
-    return (size_t)hash;
+    for (size_t i = 0; i < SPEC_WORDS; i++)
+        sum += words[i] * (odd * (2 * i + 3));
+    return (size_t)(sum ^ sum >> 32);
 }
 
 static bool is_of(const tkj_prepared *prepared, const topk_jit_spec *spec, int ordinal)
 {
-    return prepared->facts.ordinal == ordinal && memcmp(&prepared->spec, spec, sizeof *spec) == 0;
+    uint64_t own[SPEC_WORDS], wanted[SPEC_WORDS];
+    uint64_t different = (uint64_t)(prepared->facts.ordinal != ordinal);
+    memcpy(own, &prepared->spec, sizeof own);
+    memcpy(wanted, spec, sizeof wanted);
+    for (size_t i = 0; i < SPEC_WORDS; i++)
+        different |= own[i] ^ wanted[i];
+    return different == 0;
 }
 
 const tkj_prepared *tkj_kernel_map_find(const tkj_kernel_map *map, const topk_jit_spec *spec,

@@ -3,22 +3,6 @@
 
 #include <string.h>
 
-size_t tkj_dtype_size(topk_jit_dtype dtype)
-{
-    switch (dtype) {
-    case TOPK_JIT_FLOAT16:
-    case TOPK_JIT_BFLOAT16:
-        return 2;
-    case TOPK_JIT_FLOAT64:
-    case TOPK_JIT_INT64:
-        return 8;
-    case TOPK_JIT_FLOAT32:
-    case TOPK_JIT_INT32:
-        break;
-    }
-    return 4;
-}
-
 /* Counting away from the sign bit in both directions gives +0 and -0 one key, and leaves the keys
    below -inf and above +inf to NaN. */
 static uint64_t key_of_float(uint64_t bits, unsigned width, unsigned mantissa_bits, bool nan_last)

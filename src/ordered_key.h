@@ -9,8 +9,22 @@
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
 
-/** Bytes of one element. */
-size_t tkj_dtype_size(topk_jit_dtype dtype);
+/** Bytes of one element: inline, for every call asks it several times. */
+static inline size_t tkj_dtype_size(topk_jit_dtype dtype)
+{
+    switch (dtype) {
+    case TOPK_JIT_FLOAT16:
+    case TOPK_JIT_BFLOAT16:
+        return 2;
+    case TOPK_JIT_FLOAT64:
+    case TOPK_JIT_INT64:
+        return 8;
+    case TOPK_JIT_FLOAT32:
+    case TOPK_JIT_INT32:
+        break;
+    }
+    return 4;
+}
 
 /**
  * Key of the element at an address (aligned to the element).

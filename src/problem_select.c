@@ -112,7 +112,7 @@ static topk_jit_status read_numbers(reader *r)
     if (args->max_sms < 0)
         return tkj_reject_number("max_sms", NULL, args->max_sms, "at least 0");
     r->next_n = args->next_n > 0 ? args->next_n : 1;
-    if (r->rows % r->next_n != 0)
+    if (r->next_n > 1 && r->rows % r->next_n != 0)
         return tkj_reject_size("score", "size(0)", r->rows, "a multiple of next_n = ", r->next_n);
     r->params->next_n = r->next_n;
     r->params->compress_ratio = args->compress_ratio > 0 ? args->compress_ratio : 1;
@@ -257,27 +257,29 @@ static topk_jit_status check_absent(const reader *r, const char *name, const voi
     return tkj_reject(name, NULL, "given", expected);
 }
 
+static topk_jit_status check_not_paged(const reader *r)
+{
+    const topk_jit_select_args *args = r->args;
+    topk_jit_status status = check_absent(r, "page_table", args->page_table);
+    if (status == TOPK_JIT_OK)
+        status = check_absent(r, "page_table_row_starts", args->page_table_row_starts);
+    if (status == TOPK_JIT_OK)
+        status = check_absent(r, "cu_seqlens_q", args->cu_seqlens_q);
+    if (status == TOPK_JIT_OK)
+        status = check_absent(r, "row_to_batch", args->row_to_batch);
+    return status;
+}
+
 static topk_jit_status take_layout(reader *r)
 {
     const topk_jit_select_args *args = r->args;
-    const struct {
-        const char *name;
-        const DLTensor *given;
-        topk_jit_layout layout;
-    } inputs[] = {
-        {"page_table", args->page_table, TOPK_JIT_LAYOUT_PAGED},
-        {"page_table_row_starts", args->page_table_row_starts, TOPK_JIT_LAYOUT_PAGED},
-        {"cu_seqlens_q", args->cu_seqlens_q, TOPK_JIT_LAYOUT_PAGED},
-        {"row_to_batch", args->row_to_batch, TOPK_JIT_LAYOUT_PAGED},
-        {"topk_indices_offset", args->topk_indices_offset, TOPK_JIT_LAYOUT_RAGGED},
-    };
-    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
-        topk_jit_status status = args->layout == inputs[i].layout
-                                     ? TOPK_JIT_OK
-                                     : check_absent(r, inputs[i].name, inputs[i].given);
-        if (status != TOPK_JIT_OK)
-            return status;
-    }
+    topk_jit_status status = TOPK_JIT_OK;
+    if (args->layout != TOPK_JIT_LAYOUT_PAGED)
+        status = check_not_paged(r);
+    if (status == TOPK_JIT_OK && args->layout != TOPK_JIT_LAYOUT_RAGGED)
+        status = check_absent(r, "topk_indices_offset", args->topk_indices_offset);
+    if (status != TOPK_JIT_OK)
+        return status;
     if (args->layout == TOPK_JIT_LAYOUT_PAGED)
         return take_paged(r);
     if (args->layout != TOPK_JIT_LAYOUT_RAGGED)
@@ -395,10 +397,13 @@ static int32_t stride_of_lengths(const tkj_select_params *params)
 static bool has_simple_table(const reader *r)
 {
     const tkj_select_params *params = r->params;
-    const int64_t page_size = r->args->page_size;
-    return params->page_table != NULL && params->next_n == 1 && params->row_to_batch.data == NULL &&
-           params->cu_seqlens_q.data == NULL && params->page_table_row_starts.data == NULL &&
-           params->page_table_width >= r->width / page_size + (r->width % page_size != 0);
+    int64_t positions; /* that a row of the table has; a product too large is enough for any */
+    bool enough =
+        __builtin_mul_overflow(params->page_table_width, r->args->page_size, &positions) ||
+        r->width <= positions;
+    return enough && params->page_table != NULL && params->next_n == 1 &&
+           params->row_to_batch.data == NULL && params->cu_seqlens_q.data == NULL &&
+           params->page_table_row_starts.data == NULL;
 }
 
 /** Fills simple_stride and simple. */

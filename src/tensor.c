@@ -41,23 +41,35 @@ static bool device_is_gpu(DLDevice device)
     return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
 }
 
+/** DLPack's dtype as one number. */
+#define DTYPE(code, bits) ((unsigned)(code) << 8 | (unsigned)(bits))
+
 static bool dtype_of(DLDataType given, topk_jit_dtype *out)
 {
-    static const struct {
-        uint8_t code;
-        uint8_t bits;
-        topk_jit_dtype dtype;
-    } known[] = {
-        {kDLFloat, 32, TOPK_JIT_FLOAT32},   {kDLFloat, 16, TOPK_JIT_FLOAT16},
-        {kDLBfloat, 16, TOPK_JIT_BFLOAT16}, {kDLFloat, 64, TOPK_JIT_FLOAT64},
-        {kDLInt, 32, TOPK_JIT_INT32},       {kDLInt, 64, TOPK_JIT_INT64},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (given.code == known[i].code && given.bits == known[i].bits && given.lanes == 1) {
-            *out = known[i].dtype;
-            return true;
-        }
-    return false;
+    if (given.lanes != 1)
+        return false;
+    switch (DTYPE(given.code, given.bits)) {
+    case DTYPE(kDLFloat, 32):
+        *out = TOPK_JIT_FLOAT32;
+        return true;
+    case DTYPE(kDLFloat, 16):
+        *out = TOPK_JIT_FLOAT16;
+        return true;
+    case DTYPE(kDLBfloat, 16):
+        *out = TOPK_JIT_BFLOAT16;
+        return true;
+    case DTYPE(kDLFloat, 64):
+        *out = TOPK_JIT_FLOAT64;
+        return true;
+    case DTYPE(kDLInt, 32):
+        *out = TOPK_JIT_INT32;
+        return true;
+    case DTYPE(kDLInt, 64):
+        *out = TOPK_JIT_INT64;
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void dtype_text(DLDataType given, char text[48])
@@ -95,48 +107,78 @@ int64_t tkj_tensor_stride(const DLTensor *tensor, int dimension)
     return (int64_t)stride;
 }
 
-static topk_jit_status read_shape(const char *name, const DLTensor *tensor, int64_t *elements)
+/** What the dimensions of a tensor add up to. */
+typedef struct tensor_extent {
+    bool empty;
+    bool countable; /* the number of elements fits 64 bits */
+    bool fits;      /* the extent does */
+    int64_t low;    /* bytes before the first element */
+    int64_t high;   /* bytes from it to behind the last one */
+} tensor_extent;
+
+/** Goes through the dimensions, once and from the last one on, for compact strides are products. */
+static topk_jit_status read_dimensions(const char *name, const DLTensor *tensor, tkj_view *view,
+                                       tensor_extent *out)
 {
-    if (tensor->ndim > 0 && tensor->shape == NULL)
-        return tkj_reject(name, "shape", "NULL", "one size for each dimension");
-    bool empty = false;
-    for (int d = 0; d < tensor->ndim; d++) {
-        if (tensor->shape[d] < 0)
-            return tkj_reject_number(name, "a size of the shape", tensor->shape[d], "at least 0");
-        empty = empty || tensor->shape[d] == 0;
+    const int64_t element = view->element;
+    int64_t count = 1, low = 0, high = element;
+    uint64_t compact = 1; /* wraps only where another size is 0: then it says nothing */
+    bool empty = false, uncountable = false, unfit = false;
+    for (int d = tensor->ndim - 1; d >= 0; d--) {
+        const int64_t size = tensor->shape[d];
+        int64_t stride = 0, way; /* to the last element of the dimension, in bytes */
+        if (size < 0)
+            return tkj_reject_number(name, "a size of the shape", size, "at least 0");
+        if (size > 1)
+            stride = tensor->strides != NULL ? tensor->strides[d] : (int64_t)compact;
+        compact *= (uint64_t)size;
+        empty |= size == 0;
+        uncountable |= __builtin_mul_overflow(count, size, &count);
+        unfit |= __builtin_mul_overflow(size - 1, stride, &way);
+        unfit |= __builtin_mul_overflow(way, element, &way);
+        if (way < 0)
+            unfit |= __builtin_add_overflow(low, way, &low);
+        else
+            unfit |= __builtin_add_overflow(high, way, &high);
+        if (d < 2) {
+            view->shape[d] = size;
+            view->stride[d] = stride;
+        }
     }
-    int64_t product = empty ? 0 : 1;
-    for (int d = 0; d < tensor->ndim; d++)
-        if (__builtin_mul_overflow(product, tensor->shape[d], &product))
-            return tkj_reject(name, "the number of elements", "beyond 64 bits", "a smaller shape");
-    *elements = product;
+    *out = (tensor_extent){empty, !uncountable, !unfit, low, high};
     return TOPK_JIT_OK;
 }
 
-/** Adds the way to the last element of one dimension to the extent, on the side its stride goes. */
-static bool extend(int64_t size, int64_t stride, int64_t element, int64_t *low, int64_t *high)
+/* Sizes and strides below these bounds cannot overflow: 2^27 * 2^31 * 8 bytes, twice. */
+#define USUAL_SIZE (INT64_C(1) << 27)
+#define USUAL_STRIDE (INT64_C(1) << 31)
+
+/** The same for nearly all tensors that calls have: one or two dimensions, of sizes and strides
+ * whose products need no check. @return false if this is not one of them */
+static bool read_usual(const DLTensor *tensor, tkj_view *view, tensor_extent *out)
 {
-    int64_t way;
-    if (__builtin_mul_overflow(size - 1, stride, &way) ||
-        __builtin_mul_overflow(way, element, &way))
+    const bool matrix = tensor->ndim == 2;
+    if (tensor->ndim != 1 && !matrix)
         return false;
-    return !__builtin_add_overflow(way < 0 ? *low : *high, way, way < 0 ? low : high);
-}
-
-static topk_jit_status read_extent(const char *name, const DLTensor *tensor, tkj_view *view)
-{
-    int64_t low = 0;
-    int64_t high = view->element;
-    bool fits = true;
-    for (int d = 0; fits && d < tensor->ndim; d++)
-        fits = extend(tensor->shape[d], tkj_tensor_stride(tensor, d), view->element, &low, &high);
-    uintptr_t data = (uintptr_t)view->data;
-    if (!fits || (0 - (uintptr_t)low) > data || (uintptr_t)high > UINTPTR_MAX - data)
-        return tkj_reject(name, "the extent in bytes", "beyond the address space",
-                          "a smaller shape or stride");
-    view->begin = data - (0 - (uintptr_t)low);
-    view->end = data + (uintptr_t)high;
-    return TOPK_JIT_OK;
+    const uint64_t rows = (uint64_t)tensor->shape[0];
+    const uint64_t columns = matrix ? (uint64_t)tensor->shape[1] : 1;
+    uint64_t row_stride = columns, column_stride = matrix;
+    if (tensor->strides != NULL) {
+        row_stride = (uint64_t)tensor->strides[0];
+        column_stride = matrix ? (uint64_t)tensor->strides[1] : 0;
+    }
+    row_stride = rows > 1 ? row_stride : 0;
+    column_stride = columns > 1 ? column_stride : 0;
+    if ((rows | columns) >= USUAL_SIZE || (row_stride | column_stride) >= USUAL_STRIDE)
+        return false; /* negative ones, too */
+    view->shape[0] = (int64_t)rows;
+    view->shape[1] = (int64_t)columns;
+    view->stride[0] = (int64_t)row_stride;
+    view->stride[1] = (int64_t)column_stride;
+    const uint64_t last = (rows - 1) * row_stride + (columns - 1) * column_stride;
+    *out = (tensor_extent){rows == 0 || columns == 0, true, true, 0,
+                           (int64_t)(last + 1) * view->element};
+    return true;
 }
 
 static topk_jit_status reject_rank(const char *name, int given, int rank_min, int rank_max)
@@ -148,17 +190,24 @@ static topk_jit_status reject_rank(const char *name, int given, int rank_min, in
 }
 
 /** Checks where the elements are: there, aligned, inside the address space. */
-static topk_jit_status read_place(const char *name, const DLTensor *tensor, tkj_view *view)
+static topk_jit_status read_place(const char *name, const DLTensor *tensor,
+                                  const tensor_extent *extent, tkj_view *view)
 {
-    uintptr_t data = (uintptr_t)tensor->data;
-    uintptr_t off = (uintptr_t)view->data % (uintptr_t)view->element;
+    const uintptr_t data = (uintptr_t)view->data;
+    const uintptr_t off = data & ((uintptr_t)view->element - 1);
+    const uintptr_t before = 0 - (uintptr_t)extent->low;
     if (tensor->data == NULL)
         return tkj_reject(name, "data", "NULL", "memory, since the tensor has elements");
-    if (tensor->byte_offset > UINTPTR_MAX - data)
+    if (tensor->byte_offset > UINTPTR_MAX - (uintptr_t)tensor->data)
         return tkj_reject(name, "byte_offset", "beyond the address space", "a smaller one");
     if (off != 0)
         return tkj_reject_size(name, "the address modulo its element's size", (int64_t)off, "", 0);
-    return read_extent(name, tensor, view);
+    if (!extent->fits || before > data || (uintptr_t)extent->high > UINTPTR_MAX - data)
+        return tkj_reject(name, "the extent in bytes", "beyond the address space",
+                          "a smaller shape or stride");
+    view->begin = data - before;
+    view->end = data + (uintptr_t)extent->high;
+    return TOPK_JIT_OK;
 }
 
 topk_jit_status tkj_view_read(const char *name, const DLTensor *tensor, int rank_min, int rank_max,
@@ -170,22 +219,26 @@ topk_jit_status tkj_view_read(const char *name, const DLTensor *tensor, int rank
         return reject_rank(name, tensor->ndim, rank_min, rank_max);
     if (!dtype_of(tensor->dtype, &out->dtype) || !(dtypes >> out->dtype & 1u))
         return reject_dtype(name, tensor->dtype, dtypes);
-    int64_t elements = 0;
-    topk_jit_status status = read_shape(name, tensor, &elements);
-    if (status != TOPK_JIT_OK)
-        return status;
+    if (tensor->ndim > 0 && tensor->shape == NULL)
+        return tkj_reject(name, "shape", "NULL", "one size for each dimension");
 
+    tensor_extent extent = {0};
     out->name = name;
     out->rank = tensor->ndim;
     out->device = tensor->device;
     out->element = (int64_t)tkj_dtype_size(out->dtype);
     out->data = (void *)((uintptr_t)tensor->data + tensor->byte_offset);
-    for (int d = 0; d < 2; d++) {
-        out->shape[d] = d < tensor->ndim ? tensor->shape[d] : 1;
-        out->stride[d] = d < tensor->ndim ? tkj_tensor_stride(tensor, d) : 0;
-    }
+    out->shape[0] = out->shape[1] = 1;
+    out->stride[0] = out->stride[1] = 0;
     out->begin = out->end = (uintptr_t)out->data;
-    return elements == 0 ? TOPK_JIT_OK : read_place(name, tensor, out);
+    topk_jit_status status = TOPK_JIT_OK;
+    if (!read_usual(tensor, out, &extent))
+        status = read_dimensions(name, tensor, out, &extent);
+    if (status != TOPK_JIT_OK || extent.empty)
+        return status;
+    if (!extent.countable)
+        return tkj_reject(name, "the number of elements", "beyond 64 bits", "a smaller shape");
+    return read_place(name, tensor, &extent, out);
 }
 
 tkj_view tkj_view_of_bytes(const char *name, void *data, size_t size, DLDevice device)

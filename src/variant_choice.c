@@ -7,25 +7,25 @@
 /** Elements of a row from the 16-byte boundary before it. */
 static int64_t reach(const topk_jit_spec *spec, const tkj_call_shape *shape)
 {
-    int64_t group = 16 / (int64_t)tkj_dtype_size(spec->dtype);
-    return shape->width + (shape->aligned ? 0 : group - 1);
+    if (shape->aligned)
+        return shape->width;
+    return shape->width + 16 / (int64_t)tkj_dtype_size(spec->dtype) - 1;
 }
 
-/** True if a kernel takes rows of this width. */
-static bool takes(const tkj_variant *variant, const topk_jit_spec *spec,
-                  const tkj_call_shape *shape)
+/** True if a kernel takes rows of this width. @param reach  as above */
+static bool takes(const tkj_variant *variant, const tkj_call_shape *shape, int64_t reach)
 {
     bool is_bounded = shape->rows > (shape->max_sms > 0 ? shape->max_sms : INT32_MAX);
     if ((shape->lines_only && variant->lines == TKJ_LINES_NONE) || (variant->one_row && is_bounded))
         return false;
-    return variant->capacity >= (variant->whole ? shape->width : reach(spec, shape));
+    return variant->capacity >= (variant->whole ? shape->width : reach);
 }
 
 /** True if a cluster of so many blocks for each row is at work at once. Clusters of more than two
- * leave SMs of a group over, so that all SMs are never filled by them. */
+ * leave SMs of a group over, so that all SMs are never filled by them. @param rows  at most sms */
 static bool all_at_once(int64_t rows, int64_t size, int64_t sms)
 {
-    return rows <= (size == 2 ? sms : sms * 3 / 4) / size;
+    return rows * size <= (size == 2 ? sms : sms * 3 / 4);
 }
 
 /** SMs that a call may use. */
@@ -40,7 +40,7 @@ uint32_t tkj_variants_cluster(const tkj_variant *variant, const tkj_call_shape *
 {
     uint32_t size = 1;
     int64_t sms = sms_of(shape, facts);
-    if (!variant->clusters)
+    if (!variant->clusters || shape->rows > sms)
         return 1;
     while ((int)size * 2 <= facts->cluster_max &&
            all_at_once(shape->rows, 2 * (int64_t)size, sms) &&
@@ -74,7 +74,6 @@ uint32_t tkj_variants_parts(const tkj_variant *variant, const tkj_call_shape *sh
 static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shape,
                           const tkj_device_facts *facts)
 {
-    uint32_t size = tkj_variants_cluster(variant, shape, facts);
     if (variant->capacity == 0) /* anything, but slowly */
         return INT64_MAX;
     if (variant->whole)
@@ -83,6 +82,7 @@ static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shap
         return tkj_variants_parts(variant, shape, facts) > 1 ? SPLIT_RANK : INT64_MAX;
     if (!variant->clusters)
         return variant->capacity;
+    uint32_t size = tkj_variants_cluster(variant, shape, facts);
     if (size == 1) /* the same as without clusters, but slower */
         return INT64_MAX - 1;
     int64_t share = tkj_variants_share(variant);
@@ -93,12 +93,20 @@ static int64_t preference(const tkj_variant *variant, const tkj_call_shape *shap
 size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variants, size_t count,
                            const tkj_call_shape *shape, const tkj_device_facts *facts)
 {
+    const int64_t needed = reach(spec, shape);
     size_t best = 0;
-    for (size_t v = 1; v < count; v++) {
+    int64_t best_preference = preference(&variants[0], shape, facts);
+    for (size_t v = 1; v < count && best_preference > 0; v++) {
         bool fills_sm = variants[v].threads == 1024;
-        if (takes(&variants[v], spec, shape) && (!fills_sm || shape->rows <= facts->sm_count) &&
-            preference(&variants[v], shape, facts) < preference(&variants[best], shape, facts))
+        if (!takes(&variants[v], shape, needed) || (fills_sm && shape->rows > facts->sm_count))
+            continue;
+        if (variants[v].clusters && best_preference < CLUSTER_RANK) /* spared the arithmetic */
+            continue;
+        const int64_t own = preference(&variants[v], shape, facts);
+        if (own < best_preference) {
             best = v;
+            best_preference = own;
+        }
     }
     return best;
 }
@@ -106,8 +114,12 @@ size_t tkj_variants_choose(const topk_jit_spec *spec, const tkj_variant *variant
 uint32_t tkj_variants_grid(const tkj_call_shape *shape, uint32_t cluster, uint32_t lines)
 {
     /* A cluster takes rows in turn, so a grid of max_sms blocks occupies at most as many SMs. */
-    int64_t limit = (shape->max_sms > 0 ? shape->max_sms : INT32_MAX) / (int64_t)cluster;
-    int64_t clusters = shape->rows / lines + (shape->rows % lines != 0);
+    int64_t limit = shape->max_sms > 0 ? shape->max_sms : INT32_MAX;
+    int64_t clusters = shape->rows;
+    if (cluster > 1)
+        limit /= (int64_t)cluster;
+    if (lines > 1)
+        clusters = clusters / lines + (clusters % lines != 0);
     return (uint32_t)(clusters < limit ? clusters : limit) * cluster;
 }
 
