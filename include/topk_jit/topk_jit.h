@@ -143,7 +143,9 @@ typedef struct CUstream_st *CUstream;
     X(41, OS_FAILED, "a system call failed")                                                       \
     X(42, OFFLINE_MISS, "the mode is offline and no layer of the cache has the kernel")
 
+/** @cond */
 #define TOPK_JIT_STATUS_ENUMERATOR(number, name, meaning) TOPK_JIT_##name = number,
+/** @endcond */
 /** Outcome of a call; see TOPK_JIT_STATUS_MAP. */
 typedef enum topk_jit_status { TOPK_JIT_STATUS_MAP(TOPK_JIT_STATUS_ENUMERATOR) } topk_jit_status;
 #undef TOPK_JIT_STATUS_ENUMERATOR
@@ -159,10 +161,10 @@ typedef enum topk_jit_domain {
 
 /** Detail of a failure. */
 typedef struct topk_jit_error {
-    topk_jit_status status;
-    topk_jit_domain domain;
-    int native_code;    /**< CUresult, nvrtcResult or errno, whichever the domain has; else 0 */
-    char message[1024]; /**< one line, NUL-terminated */
+    topk_jit_status status; /**< what the call returned */
+    topk_jit_domain domain; /**< its domain */
+    int native_code;        /**< CUresult, nvrtcResult or errno, whichever the domain has; else 0 */
+    char message[1024];     /**< one line, NUL-terminated */
 } topk_jit_error;
 
 /**
@@ -204,7 +206,7 @@ typedef void (*topk_jit_log_callback)(void *user, topk_jit_log_level level, cons
 typedef struct topk_jit_allocator {
     void *(*allocate)(void *user, size_t size); /**< size >= 1; NULL = out of memory */
     void (*release)(void *user, void *memory);  /**< memory is never NULL */
-    void *user;
+    void *user;                                 /**< handed to both */
 } topk_jit_allocator;
 
 /** How a context uses the layers of the cache on disk. Packs and read-only directories are never
@@ -237,10 +239,10 @@ typedef enum topk_jit_switch {
  * is set beats its environment variable, which beats the default. Strings are copied.
  */
 typedef struct topk_jit_options {
-    size_t struct_size;
+    size_t struct_size;                 /**< sizeof of this struct, as the INIT macro sets it */
     topk_jit_allocator allocator;       /**< default: malloc and free */
     topk_jit_log_callback log_callback; /**< default: stderr if TOPK_JIT_LOG is set, else nothing */
-    void *log_user;
+    void *log_user;                     /**< handed to log_callback */
     topk_jit_log_level log_level; /**< least important level reported; default TOPK_JIT_LOG, else
                                        TOPK_JIT_LOG_WARNING */
     const char *cache_dir;        /**< absolute directory of the kernel cache; default
@@ -339,14 +341,14 @@ typedef enum topk_jit_tie_break {
  * which optional tensors are given) is decided at launch, so one prepared spec serves every batch.
  */
 typedef struct topk_jit_spec {
-    size_t struct_size;
-    topk_jit_operation operation;
-    topk_jit_layout layout;     /**< PLAIN for fast_topk */
-    int64_t topk;               /**< >= 1 */
-    topk_jit_dtype dtype;       /**< of the scores; select: FLOAT32, FLOAT16 or BFLOAT16 */
-    topk_jit_dtype index_dtype; /**< of the indices: INT32 or INT64; INT64 for fast_topk */
-    int64_t page_size;          /**< PAGED: power of two, 1..2^30; otherwise 0 */
-    topk_jit_tie_break tie_break;
+    size_t struct_size;           /**< sizeof of this struct, as the INIT macro sets it */
+    topk_jit_operation operation; /**< SELECT, or FAST_TOPK for topk_jit_fast_topk */
+    topk_jit_layout layout;       /**< PLAIN for fast_topk */
+    int64_t topk;                 /**< >= 1 */
+    topk_jit_dtype dtype;         /**< of the scores; select: FLOAT32, FLOAT16 or BFLOAT16 */
+    topk_jit_dtype index_dtype;   /**< of the indices: INT32 or INT64; INT64 for fast_topk */
+    int64_t page_size;            /**< PAGED: power of two, 1..2^30; otherwise 0 */
+    topk_jit_tie_break tie_break; /**< which scores equal to the k-th are taken */
     uint8_t sorted;        /**< slots in descending score, equal scores by ascending position */
     uint8_t deterministic; /**< a row's output depends on its window, k, dtype and options alone */
     uint8_t nan_last;      /**< NaN sorts below -inf */
@@ -483,7 +485,7 @@ TOPK_JIT_EXPORT topk_jit_status topk_jit_explain(topk_jit_context *context,
  * Every tensor is on the same device. A tensor without elements may have NULL data.
  */
 typedef struct topk_jit_select_args {
-    size_t struct_size;
+    size_t struct_size; /**< sizeof of this struct, as the INIT macro sets it */
 
     const DLTensor *score;      /**< (B, L) float32, float16 or bfloat16; stride(1) == 1,
                                      stride(0) >= 0; aligned to its element */
@@ -493,7 +495,7 @@ typedef struct topk_jit_select_args {
     const DLTensor *row_starts; /**< (B) start_i, clamped to [0, L]; absent = 0 */
     const DLTensor *row_ends; /**< (B) exclusive end instead of lengths, clamped to [start_i, L] */
 
-    topk_jit_layout layout;
+    topk_jit_layout layout;     /**< how positions are written */
     const DLTensor *page_table; /**< PAGED: (batch, P) int32, stride(1) == 1, stride(0) >= 0 */
     int64_t page_size;          /**< PAGED: positions per page, power of two, 1..2^30 */
     const DLTensor *page_table_row_starts; /**< PAGED: (B) first entry of row i; absent = 0 */
@@ -517,8 +519,8 @@ typedef struct topk_jit_select_args {
     const DLTensor *values;      /**< out, optional, (R, topk) score dtype: the scores bit for bit,
                                       padded with -inf */
 
-    topk_jit_tie_break tie_break;
-    uint8_t sorted;         /**< see topk_jit_spec */
+    topk_jit_tie_break tie_break; /**< see topk_jit_spec */
+    uint8_t sorted;               /**< see topk_jit_spec */
     uint8_t deterministic;  /**< see topk_jit_spec; ties as tie_break says (SMALLEST if NONE), slots
                                  in ascending position unless sorted */
     uint8_t nan_last;       /**< see topk_jit_spec */
@@ -694,7 +696,7 @@ TOPK_JIT_EXPORT topk_jit_status topk_jit_fast_topk_transform_ragged_fused(
 
 /** What a context did so far. Counts are since its creation; times are in nanoseconds. */
 typedef struct topk_jit_statistics {
-    size_t struct_size;
+    size_t struct_size;      /**< sizeof of this struct, as the INIT macro sets it */
     uint64_t memory_hits;    /**< kernels that were already loaded or held in memory */
     uint64_t pack_hits;      /**< kernels read from a pack */
     uint64_t read_only_hits; /**< kernels read from a read-only directory */
