@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "installed.h"
 #include "memory.h"
 #include "status.h"
 
@@ -14,8 +15,8 @@ static topk_jit_status find_installed(const tkj_config *config, char **out)
     *out = NULL;
     if (config->own_directory == NULL)
         return TOPK_JIT_OK;
-    *out = tkj_format(&config->allocator, "%s/" TKJ_DATA_FROM_LIBRARY "/topk_jit/cache",
-                      config->own_directory);
+    *out = tkj_format(&config->allocator, "%s/%s/topk_jit/cache", config->own_directory,
+                      tkj_installed_data);
     return *out != NULL ? TOPK_JIT_OK : TOPK_JIT_OUT_OF_MEMORY;
 }
 

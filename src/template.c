@@ -6,17 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "installed.h"
 #include "memory.h"
 #include "os.h"
 #include "params.h"
 #include "status.h"
 
-/* Where an installed set is, seen from the library's directory: below the prefix, or below the
-   library's own directory (a build tree, a Python package). */
-static const char *const installed_places[] = {
-    TKJ_DATA_FROM_LIBRARY "/topk_jit/kernel_templates",
-    "share/topk_jit/kernel_templates",
-};
+/* Where data are, seen from the library's directory: below the prefix, or below the library's own
+   directory (a build tree, a Python package). */
+static const char *const data_places[] = {tkj_installed_data, "share"};
 
 /* A template larger than this is not one. */
 #define FILE_SIZE_MAX ((size_t)1 << 20)
@@ -127,9 +125,10 @@ static topk_jit_status load_installed(const topk_jit_allocator *allocator, const
                                       const char *own_directory, tkj_template_set *set, bool *found)
 {
     const topk_jit_error kept = *topk_jit_last_error();
-    for (size_t i = 0; i < sizeof installed_places / sizeof installed_places[0]; i++) {
+    for (size_t i = 0; i < sizeof data_places / sizeof data_places[0]; i++) {
         bool exists = false;
-        char *dir = tkj_format(allocator, "%s/%s", own_directory, installed_places[i]);
+        char *dir =
+            tkj_format(allocator, "%s/%s/topk_jit/kernel_templates", own_directory, data_places[i]);
         if (dir == NULL)
             return TOPK_JIT_OUT_OF_MEMORY;
         topk_jit_status status = load_directory(allocator, dir, set, &exists);

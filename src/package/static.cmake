@@ -4,13 +4,13 @@
 # does not export it again, so that several may be in one process.
 
 get_target_property(sources topk_jit_objects SOURCES)
-add_library(topk_jit_static_objects OBJECT ${sources})
+add_library(topk_jit_static_objects OBJECT ${sources} installed.c)
 add_dependencies(topk_jit_static_objects topk_jit_objects) # one of them generates the sources
 target_include_directories(
   topk_jit_static_objects PRIVATE $<TARGET_PROPERTY:topk_jit_objects,INCLUDE_DIRECTORIES>)
 target_compile_definitions(
   topk_jit_static_objects PRIVATE $<TARGET_PROPERTY:topk_jit_objects,COMPILE_DEFINITIONS>
-                                  TOPK_JIT_STATIC_DEFINE)
+                                  TKJ_INSTALLED_DATA="${data_from_program}" TOPK_JIT_STATIC_DEFINE)
 target_link_libraries(topk_jit_static_objects PRIVATE topk_jit_flags Threads::Threads)
 
 separate_arguments(link_flags NATIVE_COMMAND "${CMAKE_C_FLAGS}") # such as -m32

@@ -23,7 +23,7 @@ LEAVES = ["cache", "nvrtc", "driver", "host"]
 ROOMS = {
     "base": (
         ["status", "memory", "abi", "log", "os", "os_file", "config", "config_values", "device"]
-        + ["source", "digest", "flight", "worker"],
+        + ["source", "digest", "flight", "worker", "installed"],
         BASE,
     ),
     "params": (["params"], []),

@@ -66,6 +66,7 @@ class Installed(unittest.TestCase):
         cls.prefix = cls.folder / "moved here"
         must("cmake", "--install", BUILD, "--prefix", cls.folder / "first")
         (cls.folder / "first").rename(cls.prefix)
+        cls.bin = cls.prefix / cached("CMAKE_INSTALL_BINDIR")
         cls.lib = cls.prefix / cached("CMAKE_INSTALL_LIBDIR")
 
     def configure(self, name, *arguments, source=CONSUMER, prefix=None):
@@ -97,7 +98,7 @@ class Files(Installed):
     def test_headers_libraries_templates_and_command_are_there_and_nothing_else(self):
         self.assertEqual(self.names("include"), ["topk_jit"])
         self.assertEqual(self.names("include/topk_jit"), ["export.h", "topk_jit.h", "version.h"])
-        self.assertEqual(self.names("bin"), ["topk-jit-warm"])
+        self.assertEqual(self.names(self.bin), ["topk-jit-warm"])
         self.assertEqual(self.names("share/topk_jit"), ["kernel_templates"])
         templates = [p.name for p in (ROOT / "kernel_templates").glob("*.*") if p.suffix != ".md"]
         self.assertEqual(self.names("share/topk_jit/kernel_templates"), sorted(templates))
@@ -233,7 +234,7 @@ class Places(Installed):
         self.addCleanup(shutil.rmtree, self.cache, ignore_errors=True)
 
     def compile(self, name, *libraries):
-        program = self.prefix / "bin" / name
+        program = self.bin / name
         self.addCleanup(program.unlink, missing_ok=True)
         include = [self.prefix / "include", ROOT / "tests" / "support"]
         include += [cached("TOPK_JIT_DLPACK_INCLUDE")]
@@ -242,7 +243,7 @@ class Places(Installed):
         return program
 
     def warm(self):
-        must(self.prefix / "bin" / "topk-jit-warm", "--cache-dir", self.cache, "--arch", "sm_90",
+        must(self.bin / "topk-jit-warm", "--cache-dir", self.cache, "--arch", "sm_90",
              "--topk", "9001", "--dtype", "float32", "--layout", "plain",
              env=environment(TOPK_JIT_NVRTC=str(FAKE_NVRTC)))
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where templates are found, what their digest depends on, and running out of memory. */
+#include "installed.h"
 #include "template_case.h"
 
 #include <fcntl.h>
@@ -158,8 +159,10 @@ static void set_below_the_prefix_beats_that_below_the_library(void **state)
     template_case c;
     template_case_open(&c);
     const char *own = template_case_place(&c, "prefix/lib/a/b");
-    const char *installed = template_case_place(&c, "prefix/lib/a/b/" TKJ_DATA_FROM_LIBRARY
-                                                    "/topk_jit/kernel_templates");
+    char below[128];
+    snprintf(below, sizeof below, "prefix/lib/a/b/%s/topk_jit/kernel_templates",
+             tkj_installed_data);
+    const char *installed = template_case_place(&c, below);
     template_case_write_set(
         template_case_place(&c, "prefix/lib/a/b/share/topk_jit/kernel_templates"));
     template_case_write_set(installed);
