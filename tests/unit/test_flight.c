@@ -227,7 +227,7 @@ static int begin_in_child(flight_case *it)
     topk_jit_status status;
     uint64_t waited_ns;
     alarm(10);
-    tkj_flights_after_fork(&it->flights);
+    tkj_flights_init(&it->flights);
     bool own =
         tkj_flights_board(&it->flights, &it->memory.allocator, one, &flight, &status, &waited_ns);
     tkj_flights_land(&it->flights, &it->memory.allocator, flight, TOPK_JIT_OK);
