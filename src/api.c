@@ -126,10 +126,12 @@ static topk_jit_status check_host_stream(CUstream stream)
                     "stream is given, expected NULL for tensors on the host");
 }
 
-/** The checked problem of a caller's arguments. */
+/** The checked problem of a caller's arguments; those of this version are read where they are. */
 static topk_jit_status read_problem(const topk_jit_select_args *args, tkj_select_problem *problem)
 {
     topk_jit_select_args known;
+    if (args != NULL && args->struct_size == sizeof known)
+        return tkj_problem_select(args, problem);
     topk_jit_status status = tkj_abi_read("topk_jit_select_args", args, &known, sizeof known);
     return status != TOPK_JIT_OK ? status : tkj_problem_select(&known, problem);
 }
