@@ -1,55 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many threads on one context; meant for ThreadSanitizer, with both fakes. */
-#include "plan_case.h"
-
-#include <string.h>
-
+#include "crew.h"
 #include "memory.h"
 
-#define THREADS 8
 #define SPECS 40 /* more than the map's first tables hold */
-
-/** What a thread does; asserts nothing itself, since cmocka's assertions belong to the main one. */
-typedef bool (*work)(plan_case *it, int thread);
-
-typedef struct crew {
-    plan_case *it;
-    work run;
-    pthread_barrier_t start;
-    pthread_t threads[THREADS];
-    atomic_int next;
-    atomic_int failed;
-    char message[sizeof((topk_jit_error *)0)->message];
-    pthread_mutex_t lock;
-} crew;
-
-static void *run_one(void *argument)
-{
-    crew *c = argument;
-    int thread = atomic_fetch_add(&c->next, 1);
-    pthread_barrier_wait(&c->start);
-    if (!c->run(c->it, thread)) {
-        atomic_fetch_add(&c->failed, 1);
-        pthread_mutex_lock(&c->lock);
-        memcpy(c->message, topk_jit_last_error()->message, sizeof c->message);
-        pthread_mutex_unlock(&c->lock);
-    }
-    return NULL;
-}
-
-/** Runs the work on all threads at once; every one of them must succeed. */
-static void assert_all_succeed(plan_case *it, work run)
-{
-    crew c = {.it = it, .run = run, .lock = PTHREAD_MUTEX_INITIALIZER};
-    pthread_barrier_init(&c.start, NULL, THREADS);
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&c.threads[i], NULL, run_one, &c), 0);
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_join(c.threads[i], NULL), 0);
-    pthread_barrier_destroy(&c.start);
-    if (atomic_load(&c.failed) != 0)
-        fail_msg("%d threads failed: %s", atomic_load(&c.failed), c.message);
-}
 
 /* ---- one spec ---- */
 
@@ -67,12 +21,12 @@ static void threads_that_want_one_spec_compile_it_once(void **state)
     plan_case *it = *state;
     const topk_jit_spec spec = plan_case_spec(2048);
     const size_t kernels = plan_case_kernels(&spec, SM90);
-    assert_all_succeed(it, prepare_the_same);
+    crew_assert_all_succeed(it, prepare_the_same);
     const topk_jit_statistics s = plan_case_statistics(it);
     assert_int_equal(s.misses, kernels);
     assert_int_equal(s.compiles, kernels);
     assert_int_equal(s.stores, kernels);
-    assert_int_equal(s.memory_hits, (THREADS - 1) * kernels);
+    assert_int_equal(s.memory_hits, (CREW_THREADS - 1) * kernels);
     assert_int_equal(cuda->live_libraries(), kernels);
     assert_int_equal(nvrtc->calls("nvrtcCompileProgram"), kernels);
     assert_int_equal(nvrtc->calls("nvrtcVersion"), 1);
@@ -92,9 +46,9 @@ static void unprepared_calls_at_once_compile_once_and_all_launch(void **state)
 {
     plan_case *it = *state;
     const topk_jit_spec spec = plan_case_spec(2048);
-    assert_all_succeed(it, select_the_same);
+    crew_assert_all_succeed(it, select_the_same);
     assert_int_equal(plan_case_statistics(it).compiles, plan_case_kernels(&spec, SM90));
-    assert_int_equal(cuda->launches(), THREADS * 20);
+    assert_int_equal(cuda->launches(), CREW_THREADS * 20);
 }
 
 static bool fail_or_prepare(plan_case *it, int thread)
@@ -111,7 +65,7 @@ static void failure_is_shared_by_those_who_wait_and_by_nobody_else(void **state)
     plan_case *it = *state;
     const topk_jit_spec spec = plan_case_spec(2048);
     nvrtc->inject("nvrtcCompileProgram", 6, 1);
-    assert_all_succeed(it, fail_or_prepare);
+    crew_assert_all_succeed(it, fail_or_prepare);
     assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
     assert_non_null(plan_case_find(it, &spec, SM90));
     assert_int_equal(plan_case_statistics(it).compiles, 1 + plan_case_kernels(&spec, SM90));
@@ -124,7 +78,7 @@ static bool prepare_and_select_many(plan_case *it, int thread)
 {
     for (int i = 0; i < SPECS; i++) {
         const int ordinal = (i + thread) % FAKE_CUDA_DEVICES;
-        const topk_jit_spec spec = plan_case_spec(1 + (i + thread * SPECS / THREADS) % SPECS);
+        const topk_jit_spec spec = plan_case_spec(1 + (i + thread * SPECS / CREW_THREADS) % SPECS);
         plan_call call;
         plan_call_init(&call, ordinal, 2, 2, spec.topk);
         if (plan_case_prepare(it, &spec, ordinal) != TOPK_JIT_OK ||
@@ -138,8 +92,8 @@ static void threads_prepare_and_select_while_the_map_grows(void **state)
 {
     plan_case *it = *state;
     size_t libraries = 0;
-    assert_all_succeed(it, prepare_and_select_many);
-    assert_int_equal(cuda->launches(), THREADS * SPECS);
+    crew_assert_all_succeed(it, prepare_and_select_many);
+    assert_int_equal(cuda->launches(), CREW_THREADS * SPECS);
     for (int64_t topk = 1; topk <= SPECS; topk++)
         for (int ordinal = 0; ordinal < FAKE_CUDA_DEVICES; ordinal++) {
             const topk_jit_spec spec = plan_case_spec(topk);
@@ -197,7 +151,7 @@ static void readers_find_every_entry_while_a_writer_grows_the_map(void **state)
 {
     plan_case *it = *state;
     atomic_store(&entered, 0);
-    assert_all_succeed(it, write_or_read);
+    crew_assert_all_succeed(it, write_or_read);
     for (int i = 1; i <= 10 * SPECS; i++)
         assert_true(is_found(i));
     tkj_kernel_map_release(&it->memory.allocator, &map);
@@ -214,12 +168,12 @@ static bool warm_one_each(plan_case *it, int thread)
 static void builders_compile_at_the_same_time(void **state)
 {
     plan_case *it = *state;
-    nvrtc->set_meeting(THREADS);
-    assert_all_succeed(it, warm_one_each);
-    assert_int_equal(nvrtc->most_at_once(), THREADS);
+    nvrtc->set_meeting(CREW_THREADS);
+    crew_assert_all_succeed(it, warm_one_each);
+    assert_int_equal(nvrtc->most_at_once(), CREW_THREADS);
     const topk_jit_statistics s = plan_case_statistics(it);
     assert_int_equal(s.stores, plan_case_entries(it, 13));
-    assert_true(s.stores >= THREADS);
+    assert_true(s.stores >= CREW_THREADS);
     assert_int_equal(s.bytes_written, plan_case_entry_bytes(it));
     assert_int_equal(nvrtc->calls("nvrtcVersion"), 1);
 }
@@ -236,7 +190,7 @@ static void builders_of_one_kernel_leave_one_sound_entry(void **state)
     plan_case *it = *state;
     const topk_jit_spec spec = plan_case_spec(2048);
     const size_t kernels = plan_case_kernels(&spec, SM90);
-    assert_all_succeed(it, warm_the_same);
+    crew_assert_all_succeed(it, warm_the_same);
     assert_int_equal(plan_case_entries(it, 13), kernels);
     plan_case_reopen(it, "/nonexistent/libnvrtc.so");
     assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
@@ -258,7 +212,7 @@ static bool prepare_or_watch(plan_case *it, int thread)
 static void statistics_are_read_while_others_count(void **state)
 {
     plan_case *it = *state;
-    assert_all_succeed(it, prepare_or_watch);
+    crew_assert_all_succeed(it, prepare_or_watch);
     assert_true(plan_case_statistics(it).stores > 0);
 }
 
@@ -279,7 +233,7 @@ static void contexts_that_share_a_cache_do_not_disturb_each_other(void **state)
 {
     plan_case *it = *state;
     const topk_jit_spec spec = plan_case_spec(2048);
-    assert_all_succeed(it, prepare_elsewhere);
+    crew_assert_all_succeed(it, prepare_elsewhere);
     assert_int_equal(plan_case_entries(it, 13), plan_case_kernels(&spec, SM90));
     assert_int_equal(it->logged[TOPK_JIT_LOG_WARNING], 0);
 }
