@@ -18,6 +18,7 @@
     X("cuStreamCreate", stream_create, (CUstream *, unsigned))                                     \
     X("cuStreamDestroy_v2", stream_destroy, (CUstream))                                            \
     X("cuStreamSynchronize", stream_synchronize, (CUstream))                                       \
+    X("cuStreamWaitEvent", stream_wait, (CUstream, CUevent, unsigned))                             \
     X("cuMemAlloc_v2", allocate, (CUdeviceptr *, size_t))                                          \
     X("cuMemFree_v2", release, (CUdeviceptr))                                                      \
     X("cuMemcpyHtoD_v2", upload, (CUdeviceptr, const void *, size_t))                              \
@@ -124,6 +125,15 @@ void tkj_gpu_stream_destroy(CUstream stream)
 void tkj_gpu_synchronize(CUstream stream)
 {
     must(cuda.stream_synchronize(stream), "finish the work on a stream");
+}
+
+void tkj_gpu_stream_wait(CUstream stream, CUstream other)
+{
+    CUevent event;
+    must(cuda.event_create(&event, CU_EVENT_DISABLE_TIMING), "create an event");
+    must(cuda.event_record(event, other), "record an event");
+    must(cuda.stream_wait(stream, event, 0), "wait for an event");
+    must(cuda.event_destroy(event), "destroy an event");
 }
 
 void *tkj_gpu_allocate(size_t size)

@@ -33,6 +33,10 @@ CUstream tkj_gpu_stream_create(void);
 void tkj_gpu_stream_destroy(CUstream stream);
 void tkj_gpu_synchronize(CUstream stream);
 
+/** What comes on the stream from now on waits for what is on the other one, on the GPU; the stream
+ *  joins the other one's capture. */
+void tkj_gpu_stream_wait(CUstream stream, CUstream other);
+
 /** Device memory, aligned to 256 bytes; size 0 gives 256 bytes. What is written to it here is there
  *  for every stream when the call returns. */
 void *tkj_gpu_allocate(size_t size);
