@@ -157,6 +157,25 @@ static void without_memory_nothing_begins_and_nothing_is_left(void **state)
     assert_int_equal(told.times, 1);
 }
 
+/* Whichever stream it is for: the one that captures, or the current context. */
+static void capture_of_the_asking_thread_stays_intact(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec specs[] = {plan_case_spec(2048), plan_case_spec(512)};
+    CUstream const asked_for[] = {streams[SM90], NULL};
+    cuda->set_current(contexts[SM90]);
+    for (int i = 0; i < 2; i++) {
+        cuda->capture_begin(streams[SM90]);
+        assert_int_equal(begin(it, &specs[i], 1, asked_for[i]), TOPK_JIT_OK);
+        sem_wait(&told.told);
+        assert_int_equal(told.status, TOPK_JIT_OK);
+        assert_int_equal(topk_jit_is_prepared(it->context, &specs[i], 1, asked_for[i]),
+                         TOPK_JIT_OK);
+        assert_true(cuda->capture_end(streams[SM90]));
+    }
+    cuda->set_current(NULL);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -171,6 +190,7 @@ int main(void)
         TEST(no_specs_tell_when_all_before_them_are_done),
         TEST(destroying_the_context_tells_everybody_exactly_once),
         TEST(what_both_want_is_compiled_once),
+        TEST(capture_of_the_asking_thread_stays_intact),
         TEST(without_memory_nothing_begins_and_nothing_is_left),
     };
     return cmocka_run_group_tests_name("plan_async", tests, NULL, NULL);
