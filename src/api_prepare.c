@@ -35,8 +35,12 @@ static topk_jit_status check_specs(const topk_jit_spec *specs, size_t count)
 {
     topk_jit_spec spec;
     topk_jit_status status = TOPK_JIT_OK;
-    if (specs == NULL && count > 0)
-        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "specs is NULL, expected %zu specs", count);
+    if (count == 0)
+        return TOPK_JIT_OK;
+    if (specs == NULL) {
+        tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "specs is NULL, expected %zu specs", count);
+        return TOPK_JIT_INVALID_ARGUMENT;
+    }
     for (size_t i = 0; status == TOPK_JIT_OK && i < count; i++)
         status = read_spec(specs, i, &spec);
     return status;
@@ -71,9 +75,10 @@ topk_jit_status topk_jit_prepare_async(topk_jit_context *context, const topk_jit
     topk_jit_spec *canonical = tkj_alloc(allocator, count, sizeof *canonical);
     if (canonical == NULL)
         return TOPK_JIT_OUT_OF_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        (void)read_spec(specs, i, &canonical[i]);
-    status = tkj_plan_prepare_async(context, canonical, count, stream, callback, user);
+    for (size_t i = 0; status == TOPK_JIT_OK && i < count; i++)
+        status = read_spec(specs, i, &canonical[i]);
+    if (status == TOPK_JIT_OK)
+        status = tkj_plan_prepare_async(context, canonical, count, stream, callback, user);
     tkj_free(allocator, canonical);
     return status;
 }
@@ -115,8 +120,10 @@ topk_jit_status topk_jit_explain(topk_jit_context *context, const topk_jit_spec 
     topk_jit_spec canonical;
     size_t unwanted;
     topk_jit_status status = tkj_context_check(context);
-    if (status == TOPK_JIT_OK && spec == NULL)
-        status = tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "spec is NULL, expected a spec");
+    if (status == TOPK_JIT_OK && spec == NULL) {
+        tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "spec is NULL, expected a spec");
+        return TOPK_JIT_INVALID_ARGUMENT;
+    }
     if (status == TOPK_JIT_OK && text == NULL && capacity > 0)
         status = tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "text is NULL, expected %zu bytes", capacity);
     if (status == TOPK_JIT_OK)

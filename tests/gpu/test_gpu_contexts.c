@@ -228,7 +228,7 @@ static void close_branches(job jobs[BRANCHES], CUstream streams[BRANCHES])
 static void renew_all(job jobs[BRANCHES], int round)
 {
     for (int b = 0; b < BRANCHES; b++)
-        renew(&jobs[b], (uint64_t)(round * BRANCHES + b));
+        renew(&jobs[b], (uint64_t)round * BRANCHES + (uint64_t)b);
 }
 
 /* Branches that do not depend on each other, each with outputs of its own. */

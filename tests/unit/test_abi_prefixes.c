@@ -23,7 +23,7 @@ typedef struct field {
 
 #define FIELD(type, name, tells)                                                                   \
     {                                                                                              \
-#name, offsetof(type, name), sizeof((type *)0)->name, tells                                \
+#name, offsetof(type, name), sizeof(__typeof__(((type *)0)->name)), tells                  \
     }
 #define COUNT(fields) (sizeof(fields) / sizeof(fields)[0])
 

@@ -27,7 +27,7 @@ static void read_record(const plan_case *it, char text[4096])
     FILE *file = fopen(record_path(it), "r");
     assert_non_null(file);
     text[fread(text, 1, 4095, file)] = '\0';
-    fclose(file);
+    assert_int_equal(fclose(file), 0);
 }
 
 static void assert_record(const plan_case *it, const char *expected)

@@ -166,6 +166,7 @@ EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **address, int vers
     }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+/* NOLINTBEGIN(misc-unused-parameters): the types are cuda.h's */
 
 EXPORT_NOTHING(cuInit, (unsigned flags))
 EXPORT_NOTHING(cuCtxSetCurrent, (CUcontext context))
@@ -218,3 +219,5 @@ EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *memory, size_t size)
     next_address += (size + 255) / 256 * 256;
     return CUDA_SUCCESS;
 }
+
+/* NOLINTEND(misc-unused-parameters) */
