@@ -19,6 +19,7 @@ import tally  # noqa: E402
 BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
 FAKE_NVRTC = pathlib.Path(sys.argv.pop(1)).resolve()
 DEADLY_NVRTC = pathlib.Path(sys.argv.pop(1)).resolve()
+STUB_CUDA = pathlib.Path(sys.argv.pop(1)).resolve()
 GPUS = "T4 A100 L4 H100-PCIe H100-SXM H200 B200 RTX-5090 GB10".split()
 
 
@@ -182,6 +183,36 @@ class Cache(BenchTest):
             self.assertLessEqual(costs[name]["median"], costs[name]["most"])
             self.assertIn(costs[name]["text"].strip(), done.stdout)
         self.assertGreater(costs["many.evicted"]["median"], 10000 / 8)
+
+
+class Host(BenchTest):
+    """On a libcuda that does nothing, so that what is measured is there and adds up."""
+
+    CALLS = ["select", "fast_topk_v2", "transform_fused", "transform_ragged_fused", "fast_topk"]
+
+    def test_every_call_and_start_is_told_to_people_and_programs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "host.json")
+            places = {
+                "LD_LIBRARY_PATH": str(STUB_CUDA.parent),
+                "TOPK_JIT_NVRTC": str(FAKE_NVRTC),
+                "TOPK_JIT_CACHE_DIR": str(pathlib.Path(folder, "cache")),
+            }
+            done = self.bench("--host --json", [str(path)], environment=places)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            costs = {cost["name"]: cost for cost in json.loads(path.read_text())["costs"]}
+        for name in ["launch", *self.CALLS, "start.spec", "start.model"]:
+            self.assertGreater(costs[name]["least"], 0)
+            self.assertIn(costs[name]["text"].strip(), done.stdout)
+        for name in self.CALLS:
+            self.assertIn(f"{name}.over_launch", costs)
+        self.assertGreater(
+            costs["start.model.kernels"]["median"], costs["start.spec.kernels"]["median"]
+        )
+
+    def test_without_a_gpu_there_is_nothing_to_measure(self):
+        done = self.bench("--host")
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
 
 
 class NoGpu(BenchTest):
