@@ -23,6 +23,44 @@ static void assert_compiled_last_for(const char *option)
     assert_string_equal(compile.options[0], option);
 }
 
+/* ---- linked with --wrap ---- */
+
+static bool are_slices; /* both devices are parts of one GPU, of different sizes */
+
+topk_jit_status __real_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
+topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
+topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out)
+{
+    topk_jit_status status = __real_tkj_driver_device_facts(ordinal, out);
+    if (are_slices) {
+        out->compute_major = 8;
+        out->sm_count = ordinal == SM80 ? 14 : 42;
+    }
+    return status;
+}
+
+/** As with MIG: what is one architecture shares its code, and what differs in size its launches. */
+static void slices_of_a_gpu_share_its_code_and_keep_their_sizes(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec spec = plan_case_spec(2048);
+    static const int known[] = {75}; /* PTX runs on both of the fake's devices */
+    nvrtc->set_architectures(known, 1);
+    are_slices = true;
+    topk_jit_status larger = plan_case_prepare(it, &spec, SM90);
+    topk_jit_status smaller = plan_case_prepare(it, &spec, SM80);
+    are_slices = false;
+    assert_int_equal(larger, TOPK_JIT_OK);
+    assert_int_equal(smaller, TOPK_JIT_OK);
+    const size_t kernels = plan_case_find(it, &spec, SM90)->count;
+    const topk_jit_statistics s = plan_case_statistics(it);
+    assert_int_equal(s.compiles, kernels);
+    assert_int_equal(s.user_hits, kernels);
+    assert_int_equal(plan_case_find(it, &spec, SM90)->facts.sm_count, 42);
+    assert_int_equal(plan_case_find(it, &spec, SM80)->facts.sm_count, 14);
+    assert_int_equal(cuda->live_libraries(), 2 * kernels);
+}
+
 /** tilelang#2516, cudf#5469: the architecture taken from device 0; one cache for two GPU models. */
 static void each_gpu_gets_its_own_code(void **state)
 {
@@ -128,6 +166,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         TEST(each_gpu_gets_its_own_code),
+        TEST(slices_of_a_gpu_share_its_code_and_keep_their_sizes),
         TEST(each_gpu_finds_its_own_code_in_the_cache),
         TEST(stream_decides_the_gpu_and_not_the_current_context),
         TEST(null_stream_is_that_of_the_current_context),
