@@ -68,6 +68,17 @@ static topk_jit_status launch_split(const tkj_launch *second, const tkj_call_sha
     return status != TOPK_JIT_OK ? status : tkj_driver_launch(second, params, stream);
 }
 
+/** Enqueues a kernel of lines, which is given all of its parameters, dimensions or not. */
+static topk_jit_status launch_lines(const tkj_launch *work, tkj_line_share share,
+                                    tkj_fast_topk_params *params, CUstream stream)
+{
+    tkj_outer_dim *unused = &params->outer[params->outer_dims];
+    memset(unused, 0, (size_t)(TKJ_FAST_TOPK_DIMS - params->outer_dims) * sizeof *unused);
+    params->lines = share.lines;
+    params->lanes = share.lanes;
+    return tkj_driver_launch(work, params, stream);
+}
+
 /** What is enqueued: parameters of a selection, of lines, or either. */
 typedef struct gpu_call {
     const topk_jit_spec *spec;
@@ -101,9 +112,7 @@ static topk_jit_status launch_best(const tkj_prepared *prepared, const gpu_call 
         return launch_split(&work, shape, parts, call->selection, stream);
     if (variant->lines == TKJ_LINES_NONE || call->lines == NULL) /* params are a selection's */
         return tkj_driver_launch(&work, call->selection, stream);
-    call->lines->lines = share.lines;
-    call->lines->lanes = share.lanes;
-    return tkj_driver_launch(&work, call->lines, stream);
+    return launch_lines(&work, share, call->lines, stream);
 }
 
 static topk_jit_status launch(topk_jit_context *context, const gpu_call *call, CUstream stream)

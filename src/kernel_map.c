@@ -16,30 +16,34 @@ struct tkj_kernel_table {
 };
 
 /* A spec as words: compared and hashed as such, since a call does both. */
-#define SPEC_WORDS (sizeof(topk_jit_spec) / sizeof(uint64_t))
-_Static_assert(sizeof(topk_jit_spec) % sizeof(uint64_t) == 0, "a spec is whole words");
+#define SPEC_WORDS 6
+_Static_assert(sizeof(topk_jit_spec) == SPEC_WORDS * sizeof(uint64_t), "a spec is these words");
 
-/* Products with odd numbers that do not wait for one another: multiples of 2^64 / golden ratio. */
-static size_t hash_of(const topk_jit_spec *spec, int ordinal)
+static inline uint64_t word(const topk_jit_spec *spec, size_t i)
+{
+    uint64_t out;
+    memcpy(&out, (const char *)spec + i * sizeof out, sizeof out);
+    return out;
+}
+
+/* Products with odd numbers that do not wait for one another: multiples of 2^64 / golden ratio.
+   The first word is struct_size, the same in all. */
+static inline size_t hash_of(const topk_jit_spec *spec, int ordinal)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t words[SPEC_WORDS];
-    uint64_t sum = (uint64_t)(unsigned)ordinal * odd;
-    memcpy(words, spec, sizeof words);
-    for (size_t i = 0; i < SPEC_WORDS; i++)
-        sum += words[i] * (odd * (2 * i + 3));
+    const uint64_t sum = (uint64_t)(unsigned)ordinal * odd + word(spec, 1) * (odd * 3) +
+                         word(spec, 2) * (odd * 5) + word(spec, 3) * (odd * 7) +
+                         word(spec, 4) * (odd * 9) + word(spec, 5) * (odd * 11);
     return (size_t)(sum ^ sum >> 32);
 }
 
-static bool is_of(const tkj_prepared *prepared, const topk_jit_spec *spec, int ordinal)
+static inline bool is_of(const tkj_prepared *prepared, const topk_jit_spec *spec, int ordinal)
 {
-    uint64_t own[SPEC_WORDS], wanted[SPEC_WORDS];
-    uint64_t different = (uint64_t)(prepared->facts.ordinal != ordinal);
-    memcpy(own, &prepared->spec, sizeof own);
-    memcpy(wanted, spec, sizeof wanted);
-    for (size_t i = 0; i < SPEC_WORDS; i++)
-        different |= own[i] ^ wanted[i];
-    return different == 0;
+    const topk_jit_spec *own = &prepared->spec;
+    const uint64_t different = (word(own, 1) ^ word(spec, 1)) | (word(own, 2) ^ word(spec, 2)) |
+                               (word(own, 3) ^ word(spec, 3)) | (word(own, 4) ^ word(spec, 4)) |
+                               (word(own, 5) ^ word(spec, 5));
+    return different == 0 && prepared->facts.ordinal == ordinal;
 }
 
 const tkj_prepared *tkj_kernel_map_find(const tkj_kernel_map *map, const topk_jit_spec *spec,

@@ -27,7 +27,7 @@ typedef struct tkj_fast_topk_problem {
     topk_jit_spec spec;
     DLDevice device;
     tkj_call_shape shape;
-    tkj_fast_topk_params params;
+    tkj_fast_topk_params params; /* outer: outer_dims of them are set */
     tkj_select_params selection; /* the same of rows, unless shape.lines_only */
 } tkj_fast_topk_problem;
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ordered_key.h"
 #include "problem.h"
+#include "problem_reader.h"
 #include "spec.h"
 #include "tensor.h"
 
@@ -49,11 +51,12 @@ typedef struct step {
     int64_t stride; /* without its sign */
 } step;
 
-static int by_stride(const void *a, const void *b)
+/** Enters a dimension behind those of smaller strides. */
+static void insert(step *steps, int count, step one)
 {
-    int64_t x = ((const step *)a)->stride;
-    int64_t y = ((const step *)b)->stride;
-    return x < y ? -1 : x > y;
+    for (; count > 0 && steps[count - 1].stride > one.stride; count--)
+        steps[count] = steps[count - 1];
+    steps[count] = one;
 }
 
 /** True if no two elements share a place: every stride goes beyond all smaller dimensions. */
@@ -61,10 +64,9 @@ static bool is_injective(const DLTensor *tensor)
 {
     step steps[RANK_MAX];
     int count = 0;
-    for (int d = 0; d < tensor->ndim; d++)
+    for (int d = tensor->ndim - 1; d >= 0; d--) /* the smallest first, as a rule */
         if (tensor->shape[d] > 1)
-            steps[count++] = (step){tensor->shape[d], llabs(tkj_tensor_stride(tensor, d))};
-    qsort(steps, (size_t)count, sizeof *steps, by_stride);
+            insert(steps, count++, (step){tensor->shape[d], llabs(tkj_tensor_stride(tensor, d))});
     int64_t reach = 0; /* offset of the last element of the smaller dimensions */
     for (int i = 0; i < count; i++) {
         if (steps[i].stride <= reach)
@@ -78,9 +80,8 @@ static topk_jit_status read_output(const char *name, const DLTensor *output, con
                                    int dim, int64_t topk, unsigned dtypes, const tkj_view *input,
                                    tkj_view *view)
 {
-    topk_jit_status status = tkj_view_read(name, output, 0, RANK_MAX, dtypes, view);
-    if (status == TOPK_JIT_OK)
-        status = tkj_view_check_device(input, view);
+    const tkj_tensor_rule rule = {name, 0, RANK_MAX, dtypes};
+    topk_jit_status status = tkj_view_read(&rule, output, input, view);
     if (status == TOPK_JIT_OK)
         status = check_shape(name, output, values, dim, topk);
     if (status == TOPK_JIT_OK && view->end > view->begin && !is_injective(output))
@@ -144,23 +145,21 @@ static bool are_rows(const tkj_fast_topk_params *p)
 }
 
 /** The call as a selection of whole rows. */
-static tkj_select_params selection_of(const tkj_fast_topk_params *p)
+static void fill_selection(const tkj_fast_topk_params *p, tkj_select_params *out)
 {
-    const tkj_outer_dim one = {0};
-    const tkj_outer_dim *outer = p->outer_dims > 0 ? &p->outer[0] : &one;
-    return (tkj_select_params){
-        .score = p->in,
-        .score_stride = outer->in_stride,
-        .width = p->size,
-        .rows = p->rows,
-        .out_rows = p->rows,
-        .indices = p->indices,
-        .indices_stride = outer->indices_stride,
-        .values = p->values,
-        .values_stride = outer->values_stride,
-        .next_n = 1,
-        .compress_ratio = 1,
-    };
+    const bool many = p->outer_dims > 0;
+    tkj_select_params_clear(out);
+    out->score = p->in;
+    out->score_stride = many ? p->outer[0].in_stride : 0;
+    out->width = p->size;
+    out->rows = p->rows;
+    out->out_rows = p->rows;
+    out->indices = p->indices;
+    out->indices_stride = many ? p->outer[0].indices_stride : 0;
+    out->values = p->values;
+    out->values_stride = many ? p->outer[0].values_stride : 0;
+    out->next_n = 1;
+    out->compress_ratio = 1;
 }
 
 /** What decides the kernel. */
@@ -181,12 +180,10 @@ topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int6
                                       const DLTensor *out_values, const DLTensor *out_indices,
                                       tkj_fast_topk_problem *out)
 {
+    static const tkj_tensor_rule rule = {"values", 0, RANK_MAX, ALL_DTYPES};
     tkj_view in, view_values, view_indices;
     int searched = 0;
-    memset(&out->params, 0, sizeof out->params); /* it goes to the kernel as a whole */
-    topk_jit_status status = tkj_view_read("values", values, 0, RANK_MAX, ALL_DTYPES, &in);
-    if (status == TOPK_JIT_OK)
-        status = tkj_view_check_device(&in, &in);
+    topk_jit_status status = tkj_view_read(&rule, values, NULL, &in);
     if (status == TOPK_JIT_OK)
         status = resolve_dim(values, dim, &searched);
     if (status != TOPK_JIT_OK)
@@ -212,6 +209,7 @@ topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int6
     out->spec = tkj_spec_canonical(&spec);
     out->device = in.device;
     tkj_fast_topk_params *p = &out->params;
+    memset(p, 0, offsetof(tkj_fast_topk_params, outer));
     p->in = in.data;
     p->values = view_values.data;
     p->indices = view_indices.data;
@@ -221,6 +219,6 @@ topk_jit_status tkj_problem_fast_topk(const DLTensor *values, int64_t topk, int6
     p->indices_stride = stride_along(out_indices, searched);
     fill_outer(values, out_values, out_indices, searched, p);
     out->shape = shape_of(p, in.dtype);
-    out->selection = selection_of(p);
+    fill_selection(p, &out->selection);
     return TOPK_JIT_OK;
 }

@@ -122,24 +122,25 @@ topk_jit_status tkj_spec_validate(const topk_jit_spec *spec)
                                                         : check_fast_topk(spec);
 }
 
+/* Specs are compared as bytes. */
+_Static_assert(sizeof(topk_jit_spec) == sizeof(size_t) + 2 * sizeof(int64_t) + 5 * sizeof(int) + 4,
+               "a spec has no padding");
+
+void tkj_spec_make_canonical(topk_jit_spec *spec)
+{
+    spec->struct_size = sizeof *spec;
+    if (spec->deterministic && spec->tie_break == TOPK_JIT_TIE_BREAK_NONE)
+        spec->tie_break = TOPK_JIT_TIE_BREAK_SMALLEST;
+    spec->sorted = spec->sorted != 0;
+    spec->deterministic = spec->deterministic != 0;
+    spec->nan_last = spec->nan_last != 0;
+    spec->check = spec->check != 0;
+}
+
 topk_jit_spec tkj_spec_canonical(const topk_jit_spec *spec)
 {
-    topk_jit_spec canonical;
-    memset(&canonical, 0, sizeof canonical); /* padding too: specs are compared as bytes */
-    canonical.struct_size = sizeof canonical;
-    canonical.operation = spec->operation;
-    canonical.layout = spec->layout;
-    canonical.topk = spec->topk;
-    canonical.dtype = spec->dtype;
-    canonical.index_dtype = spec->index_dtype;
-    canonical.page_size = spec->page_size;
-    canonical.tie_break = spec->deterministic && spec->tie_break == TOPK_JIT_TIE_BREAK_NONE
-                              ? TOPK_JIT_TIE_BREAK_SMALLEST
-                              : spec->tie_break;
-    canonical.sorted = spec->sorted != 0;
-    canonical.deterministic = spec->deterministic != 0;
-    canonical.nan_last = spec->nan_last != 0;
-    canonical.check = spec->check != 0;
+    topk_jit_spec canonical = *spec;
+    tkj_spec_make_canonical(&canonical);
     return canonical;
 }
 

@@ -11,9 +11,12 @@
 /** @return TOPK_JIT_OK, TOPK_JIT_INVALID_ARGUMENT naming the field, TOPK_JIT_NOT_SUPPORTED */
 topk_jit_status tkj_spec_validate(const topk_jit_spec *spec);
 
-/** The spec with every byte defined (padding too) and options that say nothing removed, so that
+/** The spec with every byte defined and options that say nothing removed, so that
  *  equal specs are equal bytes: deterministic without tie_break means tie_break=smallest. */
 topk_jit_spec tkj_spec_canonical(const topk_jit_spec *spec);
+
+/** tkj_spec_canonical, in place. */
+void tkj_spec_make_canonical(topk_jit_spec *spec);
 
 #define TKJ_SPEC_TEXT_SIZE 256
 

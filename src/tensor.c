@@ -36,19 +36,25 @@ bool tkj_device_is_host(DLDevice device)
     return device.device_type == kDLCPU || device.device_type == kDLCUDAHost;
 }
 
-static bool device_is_gpu(DLDevice device)
+static bool device_is_known(DLDevice device)
 {
-    return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged;
+    return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged ||
+           tkj_device_is_host(device);
 }
 
 /** DLPack's dtype as one number. */
 #define DTYPE(code, bits) ((unsigned)(code) << 8 | (unsigned)(bits))
 
-static bool dtype_of(DLDataType given, topk_jit_dtype *out)
+static inline bool dtype_of(DLDataType given, topk_jit_dtype *out)
 {
+    const unsigned dtype = DTYPE(given.code, given.bits);
     if (given.lanes != 1)
         return false;
-    switch (DTYPE(given.code, given.bits)) {
+    if (dtype == DTYPE(kDLInt, 32)) { /* so are most tensors of a call */
+        *out = TOPK_JIT_INT32;
+        return true;
+    }
+    switch (dtype) {
     case DTYPE(kDLFloat, 32):
         *out = TOPK_JIT_FLOAT32;
         return true;
@@ -60,9 +66,6 @@ static bool dtype_of(DLDataType given, topk_jit_dtype *out)
         return true;
     case DTYPE(kDLFloat, 64):
         *out = TOPK_JIT_FLOAT64;
-        return true;
-    case DTYPE(kDLInt, 32):
-        *out = TOPK_JIT_INT32;
         return true;
     case DTYPE(kDLInt, 64):
         *out = TOPK_JIT_INT64;
@@ -149,38 +152,6 @@ static topk_jit_status read_dimensions(const char *name, const DLTensor *tensor,
     return TOPK_JIT_OK;
 }
 
-/* Sizes and strides below these bounds cannot overflow: 2^27 * 2^31 * 8 bytes, twice. */
-#define USUAL_SIZE (INT64_C(1) << 27)
-#define USUAL_STRIDE (INT64_C(1) << 31)
-
-/** The same for nearly all tensors that calls have: one or two dimensions, of sizes and strides
- * whose products need no check. @return false if this is not one of them */
-static bool read_usual(const DLTensor *tensor, tkj_view *view, tensor_extent *out)
-{
-    const bool matrix = tensor->ndim == 2;
-    if (tensor->ndim != 1 && !matrix)
-        return false;
-    const uint64_t rows = (uint64_t)tensor->shape[0];
-    const uint64_t columns = matrix ? (uint64_t)tensor->shape[1] : 1;
-    uint64_t row_stride = columns, column_stride = matrix;
-    if (tensor->strides != NULL) {
-        row_stride = (uint64_t)tensor->strides[0];
-        column_stride = matrix ? (uint64_t)tensor->strides[1] : 0;
-    }
-    row_stride = rows > 1 ? row_stride : 0;
-    column_stride = columns > 1 ? column_stride : 0;
-    if ((rows | columns) >= USUAL_SIZE || (row_stride | column_stride) >= USUAL_STRIDE)
-        return false; /* negative ones, too */
-    view->shape[0] = (int64_t)rows;
-    view->shape[1] = (int64_t)columns;
-    view->stride[0] = (int64_t)row_stride;
-    view->stride[1] = (int64_t)column_stride;
-    const uint64_t last = (rows - 1) * row_stride + (columns - 1) * column_stride;
-    *out = (tensor_extent){rows == 0 || columns == 0, true, true, 0,
-                           (int64_t)(last + 1) * view->element};
-    return true;
-}
-
 static topk_jit_status reject_rank(const char *name, int given, int rank_min, int rank_max)
 {
     char expected[32] = "";
@@ -210,30 +181,82 @@ static topk_jit_status read_place(const char *name, const DLTensor *tensor,
     return TOPK_JIT_OK;
 }
 
-topk_jit_status tkj_view_read(const char *name, const DLTensor *tensor, int rank_min, int rank_max,
-                              unsigned dtypes, tkj_view *out)
+/* Sizes, strides and addresses below these bounds cannot overflow: 2^27 * 2^31 * 8 bytes, twice,
+   behind an address and an offset. */
+#define USUAL_SIZE (UINT64_C(1) << 27)
+#define USUAL_STRIDE (UINT64_C(1) << 31)
+#define USUAL_ADDRESS (UINT64_C(1) << 61)
+
+/** read_any for what nearly all calls have, in a third of its time: an aligned vector or matrix of
+ * some elements, on the first one's device, of sizes, strides and addresses whose products and sums
+ * need no check. @return false if this is not one of them, whatever it is */
+static bool read_usual(const tkj_tensor_rule *rule, const DLTensor *tensor, const tkj_view *first,
+                       tkj_view *out)
 {
+    if (tensor == NULL || tensor->shape == NULL || tensor->ndim < rule->rank_min ||
+        tensor->ndim > rule->rank_max || (unsigned)tensor->ndim - 1 > 1 ||
+        !dtype_of(tensor->dtype, &out->dtype) || !(rule->dtypes >> out->dtype & 1u))
+        return false;
+    const bool matrix = tensor->ndim == 2;
+    const uint64_t element = tensor->dtype.bits / 8;
+    const uint64_t rows = (uint64_t)tensor->shape[0];
+    const uint64_t columns = matrix ? (uint64_t)tensor->shape[1] : 1;
+    uint64_t row_stride = columns, column_stride = 1;
+    if (tensor->strides != NULL) {
+        row_stride = (uint64_t)tensor->strides[0];
+        column_stride = matrix ? (uint64_t)tensor->strides[1] : 1;
+    }
+    row_stride = rows > 1 ? row_stride : 0;
+    column_stride = columns > 1 ? column_stride : 0;
+    const uint64_t data = (uintptr_t)tensor->data + tensor->byte_offset;
+    const bool empty = rows == 0 || columns == 0;
+    const bool large = (rows | columns) >= USUAL_SIZE || /* negative ones, too */
+                       (row_stride | column_stride) >= USUAL_STRIDE ||
+                       ((uintptr_t)tensor->data | tensor->byte_offset) >= USUAL_ADDRESS;
+    const bool elsewhere = first == NULL
+                               ? !device_is_known(tensor->device)
+                               : tensor->device.device_type != first->device.device_type ||
+                                     tensor->device.device_id != first->device.device_id;
+    if (empty || large || elsewhere || tensor->data == NULL || (data & (element - 1)) != 0)
+        return false;
+    out->name = rule->name;
+    out->data = (void *)(uintptr_t)data;
+    out->element = (uint16_t)element;
+    out->device = tensor->device;
+    out->matrix = true;
+    out->shape[0] = (int64_t)rows;
+    out->shape[1] = (int64_t)columns;
+    out->stride[0] = (int64_t)row_stride;
+    out->stride[1] = (int64_t)column_stride;
+    const uint64_t last = (rows - 1) * row_stride + (columns - 1) * column_stride;
+    out->begin = (uintptr_t)data;
+    out->end = (uintptr_t)(data + (last + 1) * element);
+    return true;
+}
+
+/** Any tensor, step by step; says what is wrong with it. */
+static topk_jit_status read_any(const tkj_tensor_rule *rule, const DLTensor *tensor, tkj_view *out)
+{
+    const char *name = rule->name;
     if (tensor == NULL)
         return tkj_reject(name, "the tensor", "NULL", "a tensor");
-    if (tensor->ndim < rank_min || tensor->ndim > rank_max)
-        return reject_rank(name, tensor->ndim, rank_min, rank_max);
-    if (!dtype_of(tensor->dtype, &out->dtype) || !(dtypes >> out->dtype & 1u))
-        return reject_dtype(name, tensor->dtype, dtypes);
+    if (tensor->ndim < rule->rank_min || tensor->ndim > rule->rank_max)
+        return reject_rank(name, tensor->ndim, rule->rank_min, rule->rank_max);
+    if (!dtype_of(tensor->dtype, &out->dtype) || !(rule->dtypes >> out->dtype & 1u))
+        return reject_dtype(name, tensor->dtype, rule->dtypes);
     if (tensor->ndim > 0 && tensor->shape == NULL)
         return tkj_reject(name, "shape", "NULL", "one size for each dimension");
 
     tensor_extent extent = {0};
     out->name = name;
-    out->rank = tensor->ndim;
+    out->matrix = tensor->ndim <= 2;
     out->device = tensor->device;
-    out->element = (int64_t)tkj_dtype_size(out->dtype);
+    out->element = (uint16_t)tkj_dtype_size(out->dtype);
     out->data = (void *)((uintptr_t)tensor->data + tensor->byte_offset);
     out->shape[0] = out->shape[1] = 1;
     out->stride[0] = out->stride[1] = 0;
     out->begin = out->end = (uintptr_t)out->data;
-    topk_jit_status status = TOPK_JIT_OK;
-    if (!read_usual(tensor, out, &extent))
-        status = read_dimensions(name, tensor, out, &extent);
+    topk_jit_status status = read_dimensions(name, tensor, out, &extent);
     if (status != TOPK_JIT_OK || extent.empty)
         return status;
     if (!extent.countable)
@@ -241,27 +264,12 @@ topk_jit_status tkj_view_read(const char *name, const DLTensor *tensor, int rank
     return read_place(name, tensor, &extent, out);
 }
 
-tkj_view tkj_view_of_bytes(const char *name, void *data, size_t size, DLDevice device)
-{
-    return (tkj_view){
-        .name = name,
-        .data = data,
-        .element = 1,
-        .rank = 1,
-        .device = device,
-        .shape = {(int64_t)size, 1},
-        .stride = {1, 0},
-        .begin = (uintptr_t)data,
-        .end = (uintptr_t)data + size,
-    };
-}
-
-topk_jit_status tkj_view_check_device(const tkj_view *first, const tkj_view *view)
+static topk_jit_status check_device(const tkj_view *first, const tkj_view *view)
 {
     char given[64];
     char expected[96];
     bool host = tkj_device_is_host(view->device);
-    if (!host && !device_is_gpu(view->device)) {
+    if (!device_is_known(view->device)) {
         snprintf(given, sizeof given, "DLPack device type %d", (int)view->device.device_type);
         return tkj_reject(view->name, "device", given, "CPU, CUDA, CUDA host or CUDA managed");
     }
@@ -281,12 +289,44 @@ topk_jit_status tkj_view_check_device(const tkj_view *first, const tkj_view *vie
     return tkj_reject(view->name, "device", given, expected);
 }
 
+/** tkj_view_read for the others. Cold, so that the usual ones need not save its registers. */
+__attribute__((cold, noinline)) static topk_jit_status read_unusual(const tkj_tensor_rule *rule,
+                                                                    const DLTensor *tensor,
+                                                                    const tkj_view *first,
+                                                                    tkj_view *out)
+{
+    topk_jit_status status = read_any(rule, tensor, out);
+    return status != TOPK_JIT_OK ? status : check_device(first != NULL ? first : out, out);
+}
+
+topk_jit_status tkj_view_read(const tkj_tensor_rule *rule, const DLTensor *tensor,
+                              const tkj_view *first, tkj_view *out)
+{
+    return read_usual(rule, tensor, first, out) ? TOPK_JIT_OK
+                                                : read_unusual(rule, tensor, first, out);
+}
+
+tkj_view tkj_view_of_bytes(const char *name, void *data, size_t size, DLDevice device)
+{
+    return (tkj_view){
+        .name = name,
+        .data = data,
+        .element = 1,
+        .matrix = true,
+        .device = device,
+        .shape = {(int64_t)size, 1},
+        .stride = {1, 0},
+        .begin = (uintptr_t)data,
+        .end = (uintptr_t)data + size,
+    };
+}
+
 /** Row pitch in bytes, and bytes that one row covers. A vector is a column of elements. Pitch 0:
  *  the tensor has no such form. */
 static void columns_of(const tkj_view *view, int64_t *pitch, int64_t *width)
 {
     *pitch = *width = 0;
-    if (view->rank > 2 || view->stride[1] < 0)
+    if (!view->matrix || view->stride[1] < 0)
         return;
     *pitch = view->stride[0] * view->element;
     *width = (view->shape[1] > 0 ? (view->shape[1] - 1) * view->stride[1] + 1 : 0) * view->element;
@@ -308,8 +348,7 @@ static bool in_separate_columns(const tkj_view *a, const tkj_view *b)
 topk_jit_status tkj_view_check_overlap(const tkj_view *output, const tkj_view *other)
 {
     bool empty = output->begin == output->end || other->begin == other->end;
-    bool ranges_meet = output->begin < other->end && other->begin < output->end;
-    if (empty || !ranges_meet || in_separate_columns(output, other))
+    if (!tkj_view_ranges_meet(output, other) || empty || in_separate_columns(output, other))
         return TOPK_JIT_OK;
     char given[64];
     snprintf(given, sizeof given, "overlapping %s", other->name);

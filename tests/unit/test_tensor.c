@@ -7,6 +7,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static float memory[64];
+static const tkj_tensor_rule any_rank = {"t", 0, 64, FLOAT32_ONLY};
 
 /* A float32 tensor over `memory`. */
 static DLTensor tensor_of(int rank, int64_t *shape, int64_t *strides)
@@ -24,7 +25,7 @@ static DLTensor tensor_of(int rank, int64_t *shape, int64_t *strides)
 static tkj_view read_view(const DLTensor *tensor)
 {
     tkj_view view;
-    if (tkj_view_read("t", tensor, 0, 64, FLOAT32_ONLY, &view) != TOPK_JIT_OK)
+    if (tkj_view_read(&any_rank, tensor, NULL, &view) != TOPK_JIT_OK)
         fail_msg("%s", topk_jit_last_error()->message);
     return view;
 }
@@ -32,8 +33,7 @@ static tkj_view read_view(const DLTensor *tensor)
 static void expect_refusal(const DLTensor *tensor, const char *message)
 {
     tkj_view view;
-    assert_int_equal(tkj_view_read("t", tensor, 0, 64, FLOAT32_ONLY, &view),
-                     TOPK_JIT_INVALID_ARGUMENT);
+    assert_int_equal(tkj_view_read(&any_rank, tensor, NULL, &view), TOPK_JIT_INVALID_ARGUMENT);
     assert_string_equal(topk_jit_last_error()->message, message);
 }
 
@@ -47,7 +47,7 @@ static void compact_tensor_needs_no_strides(void **state)
     assert_ptr_equal(view.data, memory);
     assert_int_equal(view.dtype, TOPK_JIT_FLOAT32);
     assert_int_equal(view.element, 4);
-    assert_int_equal(view.rank, 2);
+    assert_true(view.matrix);
     assert_int_equal(view.shape[0], 4);
     assert_int_equal(view.shape[1], 3);
     assert_int_equal(view.stride[0], 3);
@@ -187,12 +187,12 @@ static void every_dtype_is_known_with_its_size(void **state)
         tkj_view view;
         DLTensor tensor = tensor_of(1, shape, NULL);
         tensor.dtype = dtypes[i].given;
-        assert_int_equal(tkj_view_read("t", &tensor, 1, 1, 1u << dtypes[i].dtype, &view),
-                         TOPK_JIT_OK);
+        const tkj_tensor_rule only = {"t", 1, 1, 1u << dtypes[i].dtype};
+        const tkj_tensor_rule others = {"t", 1, 1, ~(1u << dtypes[i].dtype)};
+        assert_int_equal(tkj_view_read(&only, &tensor, NULL, &view), TOPK_JIT_OK);
         assert_int_equal(view.dtype, dtypes[i].dtype);
         assert_int_equal(view.element, dtypes[i].size);
-        assert_int_equal(tkj_view_read("t", &tensor, 1, 1, ~(1u << dtypes[i].dtype), &view),
-                         TOPK_JIT_INVALID_ARGUMENT);
+        assert_int_equal(tkj_view_read(&others, &tensor, NULL, &view), TOPK_JIT_INVALID_ARGUMENT);
     }
 }
 
@@ -226,15 +226,85 @@ static void all_expected_dtypes_are_listed(void **state)
     tkj_view view;
     DLTensor tensor = tensor_of(1, shape, NULL);
     tensor.dtype.bits = 8;
-    assert_int_equal(tkj_view_read("t", &tensor, 1, 1, 0x3F, &view), TOPK_JIT_INVALID_ARGUMENT);
+    static const tkj_tensor_rule any_dtype = {"t", 1, 1, 0x3F};
+    assert_int_equal(tkj_view_read(&any_dtype, &tensor, NULL, &view), TOPK_JIT_INVALID_ARGUMENT);
     assert_string_equal(topk_jit_last_error()->message,
                         "t: dtype is DLPack code 2, 8 bits, 1 lanes, expected float32 or float16 "
                         "or bfloat16 or float64 or int32 or int64");
 }
 
+static int64_t pick(uint64_t *state, const int64_t *from, size_t count)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return from[(*state >> 33) % count];
+}
+
+/* A matrix, or a vector, of sizes and strides about the bounds of what is read at once, and the
+   same with a leading dimension of size 1, which makes it one that is read step by step. */
+typedef struct twins {
+    int64_t shape[3], strides[3];
+    DLTensor usual, unusual;
+} twins;
+
+static void make_twins(uint64_t *state, twins *out)
+{
+    static const int64_t sizes[] = {0, 1, 2, 3, 5, (1 << 27) - 1, 1 << 27, INT64_MAX, -1};
+    static const int64_t strides[] = {
+        0, 1, 2, 3, INT64_C(0x7FFFFFFF), -1, INT64_MIN, INT64_MAX, INT64_C(0x80000000)};
+    static const int64_t addresses[] = {0, 1, 4, 8, INT64_C(1) << 61, -64, INT64_MAX - 3};
+    static const int64_t offsets[] = {0, 4, 3, INT64_C(1) << 61, -4};
+    const int rank = (int)pick(state, (const int64_t[]){1, 2}, 2);
+    out->shape[0] = 1;
+    out->strides[0] = pick(state, strides, COUNT(strides));
+    for (int d = 1; d <= rank; d++) {
+        out->shape[d] = pick(state, sizes, COUNT(sizes));
+        out->strides[d] = pick(state, strides, COUNT(strides));
+    }
+    const bool compact = pick(state, (const int64_t[]){0, 1}, 2) == 0;
+    out->unusual = tensor_of(rank + 1, out->shape, compact ? NULL : out->strides);
+    out->unusual.data = (void *)(uintptr_t)pick(state, addresses, COUNT(addresses));
+    out->unusual.byte_offset = (uint64_t)pick(state, offsets, COUNT(offsets));
+    out->usual = out->unusual;
+    out->usual.ndim = rank;
+    out->usual.shape = out->shape + 1;
+    out->usual.strides = compact ? NULL : out->strides + 1;
+}
+
+static void what_is_read_at_once_is_read_like_anything_else(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    size_t accepted = 0;
+    for (size_t i = 0; i < 200000; i++) {
+        twins it;
+        tkj_view usual, unusual;
+        make_twins(&random, &it);
+        const topk_jit_status status = tkj_view_read(&any_rank, &it.unusual, NULL, &unusual);
+        assert_int_equal(tkj_view_read(&any_rank, &it.usual, NULL, &usual), status);
+        if (status != TOPK_JIT_OK)
+            continue;
+        accepted++;
+        assert_ptr_equal(usual.data, unusual.data);
+        assert_int_equal(usual.begin, unusual.begin);
+        assert_int_equal(usual.end, unusual.end);
+        assert_int_equal(usual.dtype, unusual.dtype);
+        assert_int_equal(usual.element, unusual.element);
+        assert_int_equal(usual.shape[0], it.usual.shape[0]);
+        assert_int_equal(usual.shape[0], unusual.shape[1]);
+        assert_int_equal(usual.stride[0], unusual.stride[1]);
+        assert_int_equal(usual.shape[1], it.usual.ndim == 2 ? it.usual.shape[1] : 1);
+        if (it.usual.ndim == 2)
+            assert_int_equal(usual.stride[1], tkj_tensor_stride(&it.usual, 1));
+        assert_true(usual.matrix);
+        assert_false(unusual.matrix && it.unusual.ndim > 2);
+    }
+    assert_true(accepted > 10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_read_at_once_is_read_like_anything_else),
         cmocka_unit_test(compact_tensor_needs_no_strides),
         cmocka_unit_test(compact_strides_multiply_from_the_right),
         cmocka_unit_test(extent_runs_from_the_lowest_to_the_highest_element),

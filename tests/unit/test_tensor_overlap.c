@@ -8,6 +8,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static float memory[64];
+static const tkj_tensor_rule any_rank = {"t", 0, 64, FLOAT32_ONLY};
 
 /* A float32 tensor over `memory`. */
 static DLTensor tensor_of(int rank, int64_t *shape, int64_t *strides)
@@ -25,7 +26,7 @@ static DLTensor tensor_of(int rank, int64_t *shape, int64_t *strides)
 static tkj_view read_view(const DLTensor *tensor)
 {
     tkj_view view;
-    if (tkj_view_read("t", tensor, 0, 64, FLOAT32_ONLY, &view) != TOPK_JIT_OK)
+    if (tkj_view_read(&any_rank, tensor, NULL, &view) != TOPK_JIT_OK)
         fail_msg("%s", topk_jit_last_error()->message);
     return view;
 }
@@ -59,10 +60,14 @@ static void devices_are_the_same_or_not(void **state)
          {kDLVulkan, 0},
          "b: device is DLPack device type 7, expected CPU, CUDA, CUDA host or CUDA managed"},
     };
+    static const tkj_tensor_rule rule = {"b", 1, 1, FLOAT32_ONLY};
+    int64_t size = 3;
     for (size_t i = 0; i < COUNT(pairs); i++) {
         tkj_view a = tkj_view_of_bytes("a", memory, 4, pairs[i].first);
-        tkj_view b = tkj_view_of_bytes("b", memory, 4, pairs[i].other);
-        assert_int_equal(tkj_view_check_device(&a, &b),
+        tkj_view b;
+        DLTensor tensor = tensor_of(1, &size, NULL);
+        tensor.device = pairs[i].other;
+        assert_int_equal(tkj_view_read(&rule, &tensor, &a, &b),
                          pairs[i].message ? TOPK_JIT_INVALID_ARGUMENT : TOPK_JIT_OK);
         if (pairs[i].message)
             assert_string_equal(topk_jit_last_error()->message, pairs[i].message);
