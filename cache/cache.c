@@ -2,7 +2,6 @@
 #include "cache.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -260,17 +259,11 @@ void tkj_cache_hold(tkj_cache *cache, const tkj_cache_key *key, const tkj_blob *
     (void)tkj_held_add(&cache->held, &cache->allocator, key, bytes);
 }
 
-size_t tkj_cache_explain_miss(tkj_cache *cache, const tkj_cache_query *query, char *text,
-                              size_t capacity)
+bool tkj_cache_explain_miss(tkj_cache *cache, const tkj_cache_query *query, tkj_text *out)
 {
-    size_t used = 0;
-    if (capacity > 0)
-        text[0] = '\0';
     if (!tkj_cache_layers(cache)) {
-        int length = snprintf(text, capacity,
-                              "nothing, for this process is short of memory or of "
-                              "descriptors");
-        return length > 0 ? (size_t)length : 0;
+        tkj_text_append(out, "nothing, for this process is short of memory or of descriptors");
+        return true;
     }
     for (size_t i = 0; i < cache->layers.count; i++) {
         const char *why;
@@ -279,10 +272,8 @@ size_t tkj_cache_explain_miss(tkj_cache *cache, const tkj_cache_query *query, ch
         const tkj_layer *layer = &cache->layers.at[i];
         tkj_layer_get(layer, &cache->reader, query, &bytes, &entry, &why);
         tkj_free(&cache->allocator, bytes.bytes);
-        int length =
-            snprintf(used < capacity ? text + used : NULL, used < capacity ? capacity - used : 0,
-                     "%s%s: %s", i > 0 ? "; " : "", layer->path, why != NULL ? why : "it is there");
-        used += length > 0 ? (size_t)length : 0;
+        tkj_text_append(out, "%s%s: %s", i > 0 ? "; " : "", layer->path,
+                        why != NULL ? why : "it is there");
     }
-    return used;
+    return cache->layers.count > 0;
 }

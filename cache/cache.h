@@ -23,6 +23,7 @@
 #include "layer.h"
 #include "log.h"
 #include "root.h"
+#include "text.h"
 
 typedef struct tkj_cache tkj_cache;
 
@@ -95,10 +96,9 @@ size_t tkj_cache_user_layer(tkj_cache *cache);
 
 /**
  * Where a query was looked for on disk, and why it did not match there: one clause a layer.
- * @return the length of the whole text, as snprintf
+ * @return false if there is no place, of which nothing is said
  */
-size_t tkj_cache_explain_miss(tkj_cache *cache, const tkj_cache_query *query, char *text,
-                              size_t capacity);
+bool tkj_cache_explain_miss(tkj_cache *cache, const tkj_cache_query *query, tkj_text *out);
 
 /**
  * Publishes one encoded entry in the user's directory: written to a temporary file, synced,

@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan_explain.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "context.h"
 #include "memory.h"
 #include "plan_build.h"
 #include "spec.h"
 #include "status.h"
+#include "text.h"
 #include "variant_text.h"
 
 /* Without a driver, entries of any of these CUDA majors are looked for, newest first. */
 #define NEWEST_MAJOR 19
-
-typedef struct output {
-    char *text;
-    size_t capacity;
-    size_t used; /* of the whole text; what is beyond the capacity is cut */
-} output;
-
-__attribute__((format(printf, 2, 3))) static void append(output *out, const char *format, ...)
-{
-    va_list arguments;
-    const bool room = out->used < out->capacity;
-    va_start(arguments, format);
-    int length = vsnprintf(room ? out->text + out->used : NULL,
-                           room ? out->capacity - out->used : 0, format, arguments);
-    va_end(arguments);
-    out->used += length > 0 ? (size_t)length : 0;
-}
 
 /** What is explained. */
 typedef struct subject {
@@ -73,7 +54,7 @@ static topk_jit_status read_device(CUstream stream, subject *out)
 }
 
 /** The first entry that would serve. @return false if there is none */
-static bool append_entry(output *out, tkj_build *build, const subject *about)
+static bool append_entry(tkj_text *out, tkj_build *build, const subject *about)
 {
     tkj_cache *cache = build->context->cache;
     for (size_t i = 0; i < about->order_count; i++)
@@ -85,25 +66,27 @@ static bool append_entry(output *out, tkj_build *build, const subject *about)
             const tkj_cache_query query = tkj_build_query(build, major, NULL);
             if (tkj_cache_peek(cache, &query, &layer, &bytes, &entry) != TKJ_CACHE_HIT)
                 continue;
-            append(out, "    %s, %zu bytes in %s, by %s: %u registers, %u bytes of shared memory\n",
-                   entry.target, bytes.size, tkj_cache_layer_name(cache, layer), entry.toolchain,
-                   entry.resources.registers, entry.resources.dynamic_shared);
+            tkj_text_append(
+                out, "    %s, %zu bytes in %s, by %s: %u registers, %u bytes of shared memory\n",
+                entry.target, bytes.size, tkj_cache_layer_name(cache, layer), entry.toolchain,
+                entry.resources.registers, entry.resources.dynamic_shared);
             tkj_free(&build->context->config.allocator, bytes.bytes);
             return true;
         }
     return false;
 }
 
-static void append_places(output *out, tkj_build *build, const subject *about)
+static void append_places(tkj_text *out, tkj_build *build, const subject *about)
 {
-    char places[4096];
     tkj_build_aim(build, about->order[0]);
     const tkj_cache_query query = tkj_build_query(build, about->newest_major, NULL);
-    size_t length = tkj_cache_explain_miss(build->context->cache, &query, places, sizeof places);
-    append(out, "    not in the cache; searched: %s\n", length > 0 ? places : "nowhere");
+    tkj_text_append(out, "    not in the cache; searched: ");
+    if (!tkj_cache_explain_miss(build->context->cache, &query, out))
+        tkj_text_append(out, "nowhere");
+    tkj_text_append(out, "\n");
 }
 
-static topk_jit_status append_kernel(output *out, topk_jit_context *context, const subject *about,
+static topk_jit_status append_kernel(tkj_text *out, topk_jit_context *context, const subject *about,
                                      const tkj_variant *variant)
 {
     tkj_build build;
@@ -115,26 +98,27 @@ static topk_jit_status append_kernel(output *out, topk_jit_context *context, con
     tkj_variant_text(variant, purpose);
     tkj_build_aim(&build, about->order[0]);
     tkj_digest_format(build.key.digest, key);
-    append(out, "  kernel %s: %s\n    key %s, of %s\n", build.entry_name, purpose, key,
-           variant->template_name);
+    tkj_text_append(out, "  kernel %s: %s\n    key %s, of %s\n", build.entry_name, purpose, key,
+                    variant->template_name);
     if (!append_entry(out, &build, about))
         append_places(out, &build, about);
     return TOPK_JIT_OK;
 }
 
-static void append_subject(output *out, const topk_jit_context *context, const subject *about)
+static void append_subject(tkj_text *out, const topk_jit_context *context, const subject *about)
 {
     char spec[TKJ_SPEC_TEXT_SIZE];
     char target[TKJ_TARGET_NAME_SIZE];
     tkj_spec_format(about->spec, spec);
     tkj_target_format(about->order[0], target);
-    append(out, "spec %s\ntarget %s", spec, target);
+    tkj_text_append(out, "spec %s\ntarget %s", spec, target);
     if (about->ordinal >= 0)
-        append(out, ", CUDA device %d, driver for CUDA %d, %s", about->ordinal, about->newest_major,
-               tkj_kernel_map_find(&context->kernels, about->spec, about->ordinal) != NULL
-                   ? "prepared"
-                   : "not prepared");
-    append(out, "\n");
+        tkj_text_append(out, ", CUDA device %d, driver for CUDA %d, %s", about->ordinal,
+                        about->newest_major,
+                        tkj_kernel_map_find(&context->kernels, about->spec, about->ordinal) != NULL
+                            ? "prepared"
+                            : "not prepared");
+    tkj_text_append(out, "\n");
 }
 
 topk_jit_status tkj_plan_explain(topk_jit_context *context, const topk_jit_spec *spec,
@@ -143,7 +127,6 @@ topk_jit_status tkj_plan_explain(topk_jit_context *context, const topk_jit_spec 
 {
     const topk_jit_error earlier = *topk_jit_last_error();
     subject about = {.spec = spec};
-    output out = {text, capacity, 0};
     tkj_variant variants[TKJ_VARIANTS_MAX];
     topk_jit_status status =
         target != NULL ? read_target(target, &about) : read_device(stream, &about);
@@ -152,6 +135,7 @@ topk_jit_status tkj_plan_explain(topk_jit_context *context, const topk_jit_spec 
                           "CUDA device %d is older than compute capability 7.5", about.ordinal);
     if (status != TOPK_JIT_OK)
         return status;
+    tkj_text out = tkj_text_start(text, capacity);
     append_subject(&out, context, &about);
     size_t count = tkj_variants_enumerate(spec, about.architecture, variants);
     for (size_t v = 0; status == TOPK_JIT_OK && v < count; v++)

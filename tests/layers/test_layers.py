@@ -22,8 +22,8 @@ PURE = BASE + ["params", "pure"]
 LEAVES = ["cache", "nvrtc", "driver", "host"]
 ROOMS = {
     "base": (
-        ["status", "memory", "abi", "log", "os", "os_file", "config", "config_values", "device"]
-        + ["source", "digest", "flight", "worker", "installed"],
+        ["status", "memory", "text", "abi", "log", "os", "os_file", "config", "config_values"]
+        + ["device", "source", "digest", "flight", "worker", "installed"],
         BASE,
     ),
     "params": (["params"], []),

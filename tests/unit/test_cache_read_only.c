@@ -41,11 +41,12 @@ static void use_in_every_way(cache_case *it)
     tkj_blob bytes;
     tkj_entry entry;
     char text[1024];
+    tkj_text out = tkj_text_start(text, sizeof text);
     for (size_t layer = 0; strcmp(layer_case_ask(it, &query, &layer), "nobody") != 0; layer++) {
     }
     query.key.digest[0] ^= 1; /* found nowhere */
     assert_int_equal(cache_case_ask(it, &query), TKJ_CACHE_ABSENT);
-    tkj_cache_explain_miss(it->cache, &query, text, sizeof text);
+    (void)tkj_cache_explain_miss(it->cache, &query, &out);
     assert_false(tkj_cache_await_turn(it->cache, &query, &turn, &bytes, &entry));
     assert_int_equal(tkj_cache_put(it->cache, &query.key, query.major, &it->bytes), TOPK_JIT_OK);
     tkj_cache_end_turn(it->cache, &turn);
