@@ -10,7 +10,6 @@
  * leaves room for: that of sm_90, and from kernel number OLDER on what sm_80 alone has, the splits.
  * Files up to COUNT that are not needed, and those of kernels that a line before named, are empty.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "prelude.h"
 #include "spec.h"
 #include "status.h"
+#include "text.h"
 #include "variants.h"
 
 /** Writes a file if it would change, so that nothing is compiled in vain. */
@@ -72,26 +72,13 @@ static bool parse_line(const char *text, line *l)
     return true;
 }
 
-/** Text that grows. */
-typedef struct page {
-    char text[1 << 18];
-    size_t used;
-} page;
-
-static void append(page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(page *p, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    p->used += (size_t)vsnprintf(p->text + p->used, sizeof p->text - p->used, format, arguments);
-    va_end(arguments);
-    if (p->used >= sizeof p->text)
-        abort();
-}
+#define TABLE_SIZE (1 << 18)
 
 /** What the table is made of. */
-static page declarations;
-static page entries;
+static char declared[TABLE_SIZE];
+static char listed[TABLE_SIZE];
+static tkj_text declarations = {declared, TABLE_SIZE, 0};
+static tkj_text entries = {listed, TABLE_SIZE, 0};
 static line lines[1000];
 static unsigned count;
 
@@ -119,20 +106,23 @@ static bool add_line(const char *folder, const char *text)
     snprintf(name, sizeof name, "kernel_%u.cpp", count);
     if (is_listed(l))
         return write_empty(folder, count++);
-    append(&declarations, "extern const tkj_simt_kernel tkj_simt_kernel_%u;\n", count);
-    append(&entries, "    {\"%s\", %zu, &tkj_simt_kernel_%u},\n", l->spec_text, l->index, count);
+    tkj_text_append(&declarations, "extern const tkj_simt_kernel tkj_simt_kernel_%u;\n", count);
+    tkj_text_append(&entries, "    {\"%s\", %zu, &tkj_simt_kernel_%u},\n", l->spec_text, l->index,
+                    count);
     count++;
     return write_file(folder, name, l->prelude);
 }
 
 static bool write_table(const char *folder)
 {
-    static page table;
-    append(&table, "#include \"kernels.h\"\n%sconst tkj_simt_listed tkj_simt_kernels[] = {\n%s};\n",
-           declarations.text, entries.text);
-    append(&table, "const size_t tkj_simt_kernel_count =\n"
-                   "    sizeof tkj_simt_kernels / sizeof tkj_simt_kernels[0];\n");
-    return write_file(folder, "kernels.c", table.text);
+    static char all[TABLE_SIZE];
+    tkj_text table = tkj_text_start(all, TABLE_SIZE);
+    tkj_text_append(
+        &table, "#include \"kernels.h\"\n%sconst tkj_simt_listed tkj_simt_kernels[] = {\n%s};\n",
+        declared, listed);
+    tkj_text_append(&table, "const size_t tkj_simt_kernel_count =\n"
+                            "    sizeof tkj_simt_kernels / sizeof tkj_simt_kernels[0];\n");
+    return table.used < TABLE_SIZE && write_file(folder, "kernels.c", all);
 }
 
 static bool add_list(const char *folder, const char *path)
