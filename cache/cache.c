@@ -162,18 +162,16 @@ static void warn_of_entry(tkj_cache *cache, const tkj_layer *layer, const tkj_ca
             layer->kind == TKJ_LAYER_PACK ? ", " : "/", name, why);
 }
 
-static tkj_cache_outcome get_from(tkj_cache *cache, tkj_layer *layer, const tkj_cache_query *query,
-                                  tkj_blob *bytes, tkj_entry *entry)
+/* What did not answer a query, though it should have. */
+static void report(tkj_cache *cache, tkj_layer *layer, const tkj_cache_query *query,
+                   tkj_cache_outcome outcome, const char *why)
 {
-    const char *why;
-    tkj_cache_outcome outcome = tkj_layer_get(layer, &cache->reader, query, bytes, entry, &why);
     if (outcome == TKJ_CACHE_UNUSABLE)
         tkj_cache_complain(cache, layer, why);
     if (outcome == TKJ_CACHE_CORRUPT || outcome == TKJ_CACHE_UNREADABLE) {
         cache->counters.corrupt += outcome == TKJ_CACHE_CORRUPT;
         warn_of_entry(cache, layer, query, why);
     }
-    return outcome;
 }
 
 static void count_hit(tkj_cache *cache, tkj_layer_kind kind, size_t size)
@@ -183,24 +181,27 @@ static void count_hit(tkj_cache *cache, tkj_layer_kind kind, size_t size)
         cache->counters.bytes_read += size;
 }
 
-/* tkj_cache_get, but for the time. */
-static tkj_cache_outcome search(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
-                                tkj_blob *bytes, tkj_entry *entry)
+/* Counts no hit. @param peeks  nothing is counted, logged or touched at all */
+static tkj_cache_outcome search(tkj_cache *cache, bool peeks, const tkj_cache_query *query,
+                                size_t *layer, tkj_blob *bytes, tkj_entry *entry)
 {
     tkj_cache_outcome worst = TKJ_CACHE_ABSENT;
-    if (*layer == 0 && tkj_held_get(&cache->held, &cache->allocator, query, bytes, entry)) {
-        count_hit(cache, TKJ_LAYER_MEMORY, bytes->size);
+    tkj_layer_reader reader = cache->reader;
+    reader.touches = reader.touches && !peeks;
+    *bytes = (tkj_blob){NULL, 0};
+    memset(entry, 0, sizeof *entry);
+    if (*layer == 0 && tkj_held_get(&cache->held, &cache->allocator, query, bytes, entry))
         return TKJ_CACHE_HIT;
-    }
     if (!tkj_cache_layers(cache))
         return TKJ_CACHE_UNUSABLE;
     for (*layer += *layer == 0; *layer <= cache->layers.count; ++*layer) {
+        const char *why;
         tkj_layer *at = &cache->layers.at[*layer - 1];
-        tkj_cache_outcome outcome = get_from(cache, at, query, bytes, entry);
-        if (outcome == TKJ_CACHE_HIT) {
-            count_hit(cache, at->kind, bytes->size);
+        tkj_cache_outcome outcome = tkj_layer_get(at, &reader, query, bytes, entry, &why);
+        if (outcome == TKJ_CACHE_HIT)
             return outcome;
-        }
+        if (!peeks)
+            report(cache, at, query, outcome, why);
         worst = outcome > worst ? outcome : worst;
     }
     return worst;
@@ -209,12 +210,19 @@ static tkj_cache_outcome search(tkj_cache *cache, const tkj_cache_query *query, 
 tkj_cache_outcome tkj_cache_get(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
                                 tkj_blob *bytes, tkj_entry *entry)
 {
-    *bytes = (tkj_blob){NULL, 0};
-    memset(entry, 0, sizeof *entry);
     uint64_t start = tkj_os_now_ns();
-    tkj_cache_outcome outcome = search(cache, query, layer, bytes, entry);
+    tkj_cache_outcome outcome = search(cache, false, query, layer, bytes, entry);
+    if (outcome == TKJ_CACHE_HIT)
+        count_hit(cache, *layer == 0 ? TKJ_LAYER_MEMORY : cache->layers.at[*layer - 1].kind,
+                  bytes->size);
     cache->counters.lookup_ns += tkj_os_now_ns() - start;
     return outcome;
+}
+
+tkj_cache_outcome tkj_cache_peek(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
+                                 tkj_blob *bytes, tkj_entry *entry)
+{
+    return search(cache, true, query, layer, bytes, entry);
 }
 
 bool tkj_cache_get_new(tkj_cache *cache, const tkj_cache_query *query, tkj_blob *bytes,
@@ -234,24 +242,6 @@ bool tkj_cache_get_new(tkj_cache *cache, const tkj_cache_query *query, tkj_blob 
         return false;
     count_hit(cache, TKJ_LAYER_USER, bytes->size);
     return true;
-}
-
-tkj_cache_outcome tkj_cache_peek(tkj_cache *cache, const tkj_cache_query *query, size_t *layer,
-                                 tkj_blob *bytes, tkj_entry *entry)
-{
-    const char *why;
-    const tkj_layer_reader reader = {cache->allocator, cache->reader.trust, .touches = false};
-    tkj_cache_outcome outcome = TKJ_CACHE_ABSENT;
-    if (*layer == 0 && tkj_held_get(&cache->held, &cache->allocator, query, bytes, entry))
-        return TKJ_CACHE_HIT;
-    if (!tkj_cache_layers(cache))
-        return TKJ_CACHE_UNUSABLE;
-    for (*layer += *layer == 0; *layer <= cache->layers.count; ++*layer) {
-        outcome = tkj_layer_get(&cache->layers.at[*layer - 1], &reader, query, bytes, entry, &why);
-        if (outcome == TKJ_CACHE_HIT)
-            break;
-    }
-    return outcome;
 }
 
 void tkj_cache_hold(tkj_cache *cache, const tkj_cache_key *key, const tkj_blob *bytes)
