@@ -96,6 +96,29 @@ static void hit_in_a_layer_that_is_only_read_touches_nothing(void **state)
     assert_int_equal(atomic_load(&watched.locks), 0);
 }
 
+static void peeking_counts_logs_and_touches_nothing(void **state)
+{
+    cache_case *it = *state;
+    char ro_dirs[512];
+    const tkj_cache_query query = cache_case_query(it);
+    tkj_blob bytes;
+    tkj_entry entry;
+    size_t layer = 3; /* the damaged one before the user's */
+    make_read_only_layers(it, ro_dirs);
+    layer_case_fill(it, it->root, "user");
+    disk_set_age(layer_case_file(it, it->root), 2 * HOUR);
+    layer_case_open(it, ro_dirs);
+    disk_watch_start(it->directory);
+    assert_int_equal(tkj_cache_peek(it->cache, &query, &layer, &bytes, &entry), TKJ_CACHE_HIT);
+    tkj_free(&it->test.allocator, bytes.bytes);
+    assert_int_equal(layer, tkj_cache_user_layer(it->cache));
+    assert_int_equal(layer, 4);
+    assert_int_equal(atomic_load(&tkj_cache_counts(it->cache)->hits[TKJ_LAYER_USER]), 0);
+    assert_int_equal(atomic_load(&tkj_cache_counts(it->cache)->corrupt), 0);
+    assert_int_equal(atomic_load(&it->warnings), 0);
+    assert_int_equal(atomic_load(&watched.touches), 0);
+}
+
 /* ---- modes that do not write ---- */
 
 static void assert_leaves_no_trace(cache_case *it, topk_jit_mode mode, bool reads)
@@ -228,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(layers_that_are_only_read_stay_as_they_are_in_every_mode),
         TEST(hit_in_a_layer_that_is_only_read_touches_nothing),
+        TEST(peeking_counts_logs_and_touches_nothing),
         TEST(mode_readonly_reads_and_leaves_no_trace),
         TEST(mode_offline_reads_and_leaves_no_trace),
         TEST(mode_off_does_not_even_read),
