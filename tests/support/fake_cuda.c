@@ -101,6 +101,8 @@ static void control_reset(void)
     fake.version = 13000;
     fake.device_count = FAKE_CUDA_DEVICES;
     fake.params_size = 0;
+    fake.claimed_capability = 0;
+    memset(fake.claimed_sm_count, 0, sizeof fake.claimed_sm_count);
     fake.cluster_room = 16;
     fake.total_calls = fake.launches = 0;
     fake.context_count = fake.stream_count = 0;
@@ -125,6 +127,20 @@ static void control_set_device_count(int count)
 {
     pthread_mutex_lock(&fake.mutex);
     fake.device_count = count;
+    pthread_mutex_unlock(&fake.mutex);
+}
+
+static void control_claim_capability(int capability)
+{
+    pthread_mutex_lock(&fake.mutex);
+    fake.claimed_capability = capability;
+    pthread_mutex_unlock(&fake.mutex);
+}
+
+static void control_claim_sm_count(int ordinal, int count)
+{
+    pthread_mutex_lock(&fake.mutex);
+    fake.claimed_sm_count[ordinal] = count;
     pthread_mutex_unlock(&fake.mutex);
 }
 
@@ -293,6 +309,8 @@ const fake_cuda *fake_cuda_get(void)
         .set_version = control_set_version,
         .set_device_count = control_set_device_count,
         .set_params_size = control_set_params_size,
+        .claim_capability = control_claim_capability,
+        .claim_sm_count = control_claim_sm_count,
         .set_cluster_room = control_set_cluster_room,
         .inject = control_inject,
         .inject_any = control_inject_any,

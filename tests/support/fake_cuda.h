@@ -55,6 +55,10 @@ typedef struct fake_cuda {
 
     void (*set_cluster_room)(int blocks); /* of the largest cluster that there is room for: 8 */
 
+    /** What devices say that they are; the code that runs on them stays the same. */
+    void (*claim_capability)(int capability);       /* each of them; 86 = 8.6, 0 = the truth */
+    void (*claim_sm_count)(int ordinal, int count); /* 0 = the truth */
+
     /** The function fails with the code at its nth call from now (1 = the next), that time only. */
     void (*inject)(const char *function, int code, int nth);
     void (*inject_any)(int code, int nth); /* as inject, counting the calls of all functions */

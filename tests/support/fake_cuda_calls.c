@@ -100,19 +100,25 @@ static CUresult read_attribute(CUdevice device, CUdevice_attribute attribute, in
 {
     if (device < 0 || device >= fake.device_count)
         return CUDA_ERROR_INVALID_DEVICE;
-    const struct fake_device *facts = &fake_devices[device];
+    struct fake_device facts = fake_devices[device];
+    if (fake.claimed_capability != 0) {
+        facts.major = fake.claimed_capability / 10;
+        facts.minor = fake.claimed_capability % 10;
+    }
+    if (fake.claimed_sm_count[device] != 0)
+        facts.sm_count = fake.claimed_sm_count[device];
     if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
-        *value = facts->major;
+        *value = facts.major;
     else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
-        *value = facts->minor;
+        *value = facts.minor;
     else if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-        *value = facts->sm_count;
+        *value = facts.sm_count;
     else if (attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-        *value = facts->shared;
+        *value = facts.shared;
     else if (attribute == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)
-        *value = facts->l2;
+        *value = facts.l2;
     else if (attribute == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)
-        *value = facts->clusters;
+        *value = facts.clusters;
     else
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;

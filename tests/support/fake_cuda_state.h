@@ -61,6 +61,8 @@ struct fake_state {
     int version;
     int device_count;
     size_t params_size;
+    int claimed_capability; /* 0 = none */
+    int claimed_sm_count[FAKE_CUDA_DEVICES];
     int cluster_room;
     int total_calls;
     int launches;

@@ -23,22 +23,6 @@ static void assert_compiled_last_for(const char *option)
     assert_string_equal(compile.options[0], option);
 }
 
-/* ---- linked with --wrap ---- */
-
-static bool are_slices; /* both devices are parts of one GPU, of different sizes */
-
-topk_jit_status __real_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
-topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
-topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out)
-{
-    topk_jit_status status = __real_tkj_driver_device_facts(ordinal, out);
-    if (are_slices) {
-        out->compute_major = 8;
-        out->sm_count = ordinal == SM80 ? 14 : 42;
-    }
-    return status;
-}
-
 /** As with MIG: what is one architecture shares its code, and what differs in size its launches. */
 static void slices_of_a_gpu_share_its_code_and_keep_their_sizes(void **state)
 {
@@ -46,12 +30,11 @@ static void slices_of_a_gpu_share_its_code_and_keep_their_sizes(void **state)
     const topk_jit_spec spec = plan_case_spec(2048);
     static const int known[] = {75}; /* PTX runs on both of the fake's devices */
     nvrtc->set_architectures(known, 1);
-    are_slices = true;
-    topk_jit_status larger = plan_case_prepare(it, &spec, SM90);
-    topk_jit_status smaller = plan_case_prepare(it, &spec, SM80);
-    are_slices = false;
-    assert_int_equal(larger, TOPK_JIT_OK);
-    assert_int_equal(smaller, TOPK_JIT_OK);
+    cuda->claim_capability(80);
+    cuda->claim_sm_count(SM90, 42);
+    cuda->claim_sm_count(SM80, 14);
+    assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
+    assert_int_equal(plan_case_prepare(it, &spec, SM80), TOPK_JIT_OK);
     const size_t kernels = plan_case_find(it, &spec, SM90)->count;
     const topk_jit_statistics s = plan_case_statistics(it);
     assert_int_equal(s.compiles, kernels);

@@ -11,25 +11,8 @@
 
 #define HOUR 3600L
 
-/* ---- what the linker puts in the place of a call of the driver ---- */
-
-static int claimed_capability; /* 80 = every GPU says that it is an 8.0; 0 = the truth */
-
-topk_jit_status __real_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
-topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
-topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out)
-{
-    topk_jit_status status = __real_tkj_driver_device_facts(ordinal, out);
-    if (status == TOPK_JIT_OK && claimed_capability != 0) {
-        out->compute_major = claimed_capability / 10;
-        out->compute_minor = claimed_capability % 10;
-    }
-    return status;
-}
-
 static int set_up(void **state)
 {
-    claimed_capability = 0;
     disk_watch_start(NULL);
     return plan_case_set_up(state);
 }
@@ -73,7 +56,7 @@ static void assert_compiles_once_for_two_gpus(plan_case *it)
     static const int known[] = {75};
     const topk_jit_spec spec = spec_of(9004);
     nvrtc->set_architectures(known, 1);
-    claimed_capability = 80;
+    cuda->claim_capability(80);
     assert_int_equal(plan_case_prepare(it, &spec, SM80), TOPK_JIT_OK);
     assert_int_equal(plan_case_prepare(it, &spec, SM90), TOPK_JIT_OK);
     const topk_jit_statistics s = plan_case_statistics(it);

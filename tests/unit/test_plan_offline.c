@@ -8,25 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what the linker puts in the place of a call of the driver ---- */
-
-static int claimed_capability; /* 99 = every GPU says that it is a 9.9; 0 = the truth */
-
-topk_jit_status __real_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
-topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
-topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out)
-{
-    topk_jit_status status = __real_tkj_driver_device_facts(ordinal, out);
-    if (status == TOPK_JIT_OK && claimed_capability != 0) {
-        out->compute_major = claimed_capability / 10;
-        out->compute_minor = claimed_capability % 10;
-    }
-    return status;
-}
-
 static int set_up(void **state)
 {
-    claimed_capability = 0;
     int result = plan_case_set_up(state);
     plan_layers_open(*state, NULL, TOPK_JIT_MODE_OFFLINE);
     return result;
@@ -75,7 +58,7 @@ static void miss_names_the_key_of_the_entry(void **state)
 static void gpu_of_the_future_is_served_by_what_can_be_named(void **state)
 {
     const topk_jit_spec spec = plan_case_spec(9004);
-    claimed_capability = 99;
+    cuda->claim_capability(99);
     const offline_message parts = offline_case_miss(*state, &spec);
     assert_string_equal(parts.target, "sm_90");
     assert_non_null(strstr(parts.command, "topk-jit-warm --arch sm_90 "));

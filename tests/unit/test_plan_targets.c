@@ -6,22 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what the linker puts in the place of two calls of the driver ---- */
+/* ---- what the linker puts in the place of a call of the driver ---- */
 
-static int claimed_capability; /* 86 = every GPU says that it is an 8.6; 0 = the truth */
-static char loaded[64];        /* first line of the last image that was handed to the driver */
-
-topk_jit_status __real_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
-topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out);
-topk_jit_status __wrap_tkj_driver_device_facts(int ordinal, tkj_device_facts *out)
-{
-    topk_jit_status status = __real_tkj_driver_device_facts(ordinal, out);
-    if (status == TOPK_JIT_OK && claimed_capability != 0) {
-        out->compute_major = claimed_capability / 10;
-        out->compute_minor = claimed_capability % 10;
-    }
-    return status;
-}
+static char loaded[64]; /* first line of the last image that was handed to the driver */
 
 topk_jit_status __real_tkj_driver_load(const void *image, const char *entry, uint32_t shared_bytes,
                                        int ordinal, CUstream stream, tkj_kernel *out);
@@ -36,7 +23,6 @@ topk_jit_status __wrap_tkj_driver_load(const void *image, const char *entry, uin
 
 static int set_up(void **state)
 {
-    claimed_capability = 0;
     loaded[0] = '\0';
     return plan_case_set_up(state);
 }
@@ -75,7 +61,7 @@ static void cubin_of_the_very_gpu_comes_first(void **state)
 
 static void cubin_of_a_lower_minor_comes_before_ptx(void **state)
 {
-    claimed_capability = 86;
+    cuda->claim_capability(86);
     FILL(*state, 86, "compute_75", "compute_80", "sm_80");
     assert_cache_gives(*state, SM80, "FAKECUBIN sm_80");
 }
@@ -90,7 +76,7 @@ static void highest_ptx_comes_first(void **state)
 static void entry_that_does_not_load_gives_way_to_the_next_target(void **state)
 {
     plan_case *it = *state;
-    claimed_capability = 89;
+    cuda->claim_capability(89);
     FILL(it, 89, "sm_89", "sm_86", "sm_80");
     assert_cache_gives(it, SM80, "FAKECUBIN sm_80");
     plan_case_assert_logged(it, TOPK_JIT_LOG_WARNING, "for sm_89 does not load");
@@ -142,7 +128,7 @@ static void nvrtc_that_knows_a_lower_minor_compiles_for_that(void **state)
 {
     static const int known[] = {75, 80, 90};
     plan_case *it = *state;
-    claimed_capability = 89;
+    cuda->claim_capability(89);
     nvrtc->set_architectures(known, 3);
     assert_compiles(it, SM80, "-arch=sm_80", "FAKECUBIN sm_80");
     plan_case_assert_logged(it, TOPK_JIT_LOG_WARNING, "does not know sm_89");
@@ -151,7 +137,7 @@ static void nvrtc_that_knows_a_lower_minor_compiles_for_that(void **state)
 static void gpu_of_the_future_runs_code_of_a_lower_minor(void **state)
 {
     plan_case *it = *state;
-    claimed_capability = 99;
+    cuda->claim_capability(99);
     assert_compiles(it, SM90, "-arch=sm_90", "FAKECUBIN sm_90");
     plan_case_assert_logged(it, TOPK_JIT_LOG_WARNING, "does not know sm_99");
 }
@@ -170,7 +156,7 @@ static void nvrtc_that_knows_nothing_the_gpu_runs_is_told_by_its_age(void **stat
 static void gpu_older_than_all_that_are_known_is_not_supported(void **state)
 {
     plan_case *it = *state;
-    claimed_capability = 70;
+    cuda->claim_capability(70);
     assert_int_equal(plan_case_prepare(it, spec(), SM80), TOPK_JIT_NOT_SUPPORTED);
     plan_case_assert_message("7.0");
     plan_case_assert_message("7.5");
