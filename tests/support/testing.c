@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "testing.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -117,6 +118,17 @@ size_t tkj_test_file_count(const char *directory)
     if (access(directory, F_OK) == 0)
         assert_int_equal(nftw(directory, count_one, 16, FTW_PHYS), 0);
     return files_seen;
+}
+
+size_t tkj_test_open_files(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    assert_non_null(directory);
+    size_t count = 0;
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count - 3; /* ".", ".." and the directory itself */
 }
 
 int tkj_test_run_child(int (*work)(void *user), void *user)

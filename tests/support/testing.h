@@ -52,6 +52,9 @@ void tkj_test_file_write(const char *path, const void *bytes, size_t size);
  *  there is no such directory. */
 size_t tkj_test_file_count(const char *directory);
 
+/** Number of files that this process has open. */
+size_t tkj_test_open_files(void);
+
 /** Runs the work in a child, where cmocka's assertions have no place; it has a quarter of a minute,
  *  so that a deadlock is a failure. @return what it returned; -1 if it died */
 int tkj_test_run_child(int (*work)(void *user), void *user);

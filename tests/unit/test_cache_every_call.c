@@ -12,7 +12,6 @@
  */
 #include "plan_case.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -159,17 +158,6 @@ static topk_jit_status prepare(plan_case *it)
 
 /* ---- what must hold ---- */
 
-static size_t open_files(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    assert_non_null(directory);
-    size_t count = 0;
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 static void assert_runs(plan_case *it)
 {
     plan_call call;
@@ -223,7 +211,7 @@ static bool survives(plan_case *it, scenario where, every_call_fault fault)
 {
     arrange(it, where);
     open_context(it, where, TOPK_JIT_MODE_AUTO);
-    const size_t files = open_files();
+    const size_t files = tkj_test_open_files();
     every_call_begin(fault, it->directory);
     topk_jit_status status = prepare(it);
     const char *struck = every_call_end();
@@ -231,10 +219,10 @@ static bool survives(plan_case *it, scenario where, every_call_fault fault)
         print_error("call %d, %s: %s\n", fault.nth, struck, strerror(fault.error));
     assert_int_equal(status, TOPK_JIT_OK);
     assert_runs(it);
-    if (open_files() != files || it->logged[TOPK_JIT_LOG_WARNING] > 1)
+    if (tkj_test_open_files() != files || it->logged[TOPK_JIT_LOG_WARNING] > 1)
         print_error("call %d, %s: %s\n%s", fault.nth, struck, strerror(fault.error),
                     it->text[TOPK_JIT_LOG_WARNING]);
-    assert_int_equal(open_files(), files);
+    assert_int_equal(tkj_test_open_files(), files);
     assert_counted(it);
     assert_no_temporary_file(it);
     assert_hits_now(it, where);
@@ -340,14 +328,14 @@ static bool passes(plan_case *it, scenario where, every_call_fault fault)
 {
     arrange(it, where);
     open_context(it, where, TOPK_JIT_MODE_OFFLINE);
-    const size_t files = open_files();
+    const size_t files = tkj_test_open_files();
     every_call_begin(fault, it->directory);
     topk_jit_status status = prepare(it);
     const char *struck = every_call_end();
     assert_true(status == TOPK_JIT_OK || status == TOPK_JIT_OFFLINE_MISS);
     if (prepare(it) != TOPK_JIT_OK && !is_for_good(where, fault.error))
         fail_msg("for good: call %d, %s: %s", fault.nth, struck, strerror(fault.error));
-    assert_int_equal(open_files(), files);
+    assert_int_equal(tkj_test_open_files(), files);
     open_context(it, where, TOPK_JIT_MODE_OFFLINE);
     assert_int_equal(prepare(it), TOPK_JIT_OK);
     return struck[0] != '\0';

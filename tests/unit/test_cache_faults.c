@@ -2,7 +2,6 @@
 /* Every system call of a get and a put fails in turn: the caller is unharmed, the disk is clean. */
 #include "testing.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -167,17 +166,6 @@ static int set_up(void **state)
     return cache_case_set_up(state);
 }
 
-static size_t open_files(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    assert_non_null(directory);
-    size_t count = 0;
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 static void assert_nothing_stored(cache_case *it)
 {
     assert_int_equal(tkj_test_file_count(cache_case_path(it, "tmp")), 0);
@@ -207,7 +195,7 @@ static void check_lasting_failure(call failing, int error)
     void *state = NULL;
     set_up(&state);
     cache_case *it = state;
-    size_t files = open_files();
+    size_t files = tkj_test_open_files();
     script(failing, error, 100);
     assert_put_fails(it, error);
     script(CALL_NONE, 0, 0);
@@ -215,10 +203,10 @@ static void check_lasting_failure(call failing, int error)
     assert_int_equal(atomic_load(&calls), 0); /* the pause does not touch the disk */
     assert_int_equal(atomic_load(&it->warnings), 1);
     assert_nothing_stored(it);
-    assert_int_equal(open_files(), files);
+    assert_int_equal(tkj_test_open_files(), files);
     clock_ns += UINT64_C(60000000000);
     assert_stored(it);
-    assert_int_equal(open_files(), files);
+    assert_int_equal(tkj_test_open_files(), files);
     cache_case_tear_down(&state);
 }
 
