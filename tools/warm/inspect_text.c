@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "digest.h"
+#include "inspect_view.h"
 #include "key.h"
-#include "warm_inspect_view.h"
 
 /** A file must not be able to steer the terminal, nor to make one line look like two. */
 static void print_character(char character)

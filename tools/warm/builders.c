@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_build.h"
+#include "builders.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

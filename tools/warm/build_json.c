@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_json.h"
+#include "build_json.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file warm_file.h @brief A file that nobody vouches for, read as far as asked. */
+/** @file file.h @brief A file that nobody vouches for, read as far as asked. */
 #ifndef TKJ_WARM_FILE_H
 #define TKJ_WARM_FILE_H
 

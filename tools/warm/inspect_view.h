@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file warm_inspect_view.h @brief An entry or a pack for a person and for a program, on stdout.
+/** @file inspect_view.h @brief An entry or a pack for a person and for a program, on stdout.
  */
 #ifndef TKJ_WARM_INSPECT_VIEW_H
 #define TKJ_WARM_INSPECT_VIEW_H

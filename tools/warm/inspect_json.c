@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "digest.h"
+#include "inspect_view.h"
 #include "key.h"
-#include "warm_inspect_view.h"
 
 /** JSON is UTF-8, a text in a file any bytes: each becomes the character of the same number. */
 static json_t *string_of(const char *text, size_t length)

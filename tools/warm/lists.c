@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_lists.h"
+#include "lists.h"
 
 #include <stdio.h>
 #include <stdlib.h>

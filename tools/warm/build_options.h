@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file warm_options.h @brief Command line of topk-jit-warm. */
-#ifndef TKJ_WARM_OPTIONS_H
-#define TKJ_WARM_OPTIONS_H
+/** @file build_options.h @brief Command line of topk-jit-warm. */
+#ifndef TKJ_WARM_BUILD_OPTIONS_H
+#define TKJ_WARM_BUILD_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,4 +63,4 @@ void warm_complain(const char *format, ...) __attribute__((format(printf, 1, 2))
 /** The manual that --help prints. */
 extern const char warm_help[];
 
-#endif /* TKJ_WARM_OPTIONS_H */
+#endif /* TKJ_WARM_BUILD_OPTIONS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_native.h"
+#include "native.h"
 
 #include "context.h"
 #include "driver.h"

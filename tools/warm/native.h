@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file warm_native.h @brief --arch native: what the GPUs of this machine run best. */
+/** @file native.h @brief --arch native: what the GPUs of this machine run best. */
 #ifndef TKJ_WARM_NATIVE_H
 #define TKJ_WARM_NATIVE_H
 
 #include <stddef.h>
 
-#include "warm_product.h"
+#include "product.h"
 
 #define WARM_NATIVE_MAX 64
 

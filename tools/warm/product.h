@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file warm_product.h @brief The kernels that a command line of topk-jit-warm asks for. */
+/** @file product.h @brief The kernels that a command line of topk-jit-warm asks for. */
 #ifndef TKJ_WARM_PRODUCT_H
 #define TKJ_WARM_PRODUCT_H
 
@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
 
+#include "build_options.h"
 #include "target.h"
 #include "variants.h"
-#include "warm_options.h"
 
 /** For which GPU: its variants, and what they are compiled to. */
 typedef struct warm_gpu {

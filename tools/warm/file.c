@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_file.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "warm_options.h"
+#include "build_options.h"
 
 static bool refuse(const warm_file *file, const char *why)
 {

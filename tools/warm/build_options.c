@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_options.h"
+#include "build_options.h"
 
 #include <ctype.h>
 #include <getopt.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lists.h"
 #include "parse_number.h"
-#include "warm_lists.h"
 
 void warm_complain(const char *format, ...)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_product.h"
+#include "product.h"
 
 #include <stdlib.h>
 #include <string.h>

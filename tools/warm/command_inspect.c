@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_inspect.h"
+#include "command_inspect.h"
 
 #include <getopt.h>
 #include <stdio.h>
 
-#include "warm_file.h"
-#include "warm_inspect_view.h"
-#include "warm_options.h"
+#include "build_options.h"
+#include "file.h"
+#include "inspect_view.h"
 
 typedef struct inspect_options {
     const char *path; /* borrowed from argv */

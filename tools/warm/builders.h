@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file warm_build.h @brief Builds the kernels of topk-jit-warm, several at a time. */
-#ifndef TKJ_WARM_BUILD_H
-#define TKJ_WARM_BUILD_H
+/** @file builders.h @brief Builds the kernels of topk-jit-warm, several at a time. */
+#ifndef TKJ_WARM_BUILDERS_H
+#define TKJ_WARM_BUILDERS_H
 
 #include <stddef.h>
 #include <topk_jit/topk_jit.h>
 
-#include "warm_product.h"
-#include "warm_report.h"
+#include "product.h"
+#include "report.h"
 
 /**
  * Builds all kernels and notes in each what became of it. A cause that would fail every kernel (no
@@ -17,4 +17,4 @@
 void warm_build(topk_jit_context *context, warm_kernels *kernels, size_t builders,
                 warm_report *report);
 
-#endif /* TKJ_WARM_BUILD_H */
+#endif /* TKJ_WARM_BUILDERS_H */

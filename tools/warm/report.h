@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file warm_report.h
+ * @file report.h
  * @brief What a person sees while kernels are built, and at the end.
  *
  * Minutes of silence look like a hang (vllm PR#54529): on a terminal one line is rewritten,
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
 
-#include "warm_product.h"
+#include "product.h"
 
 #define WARM_REPORT_SEEN_MAX 64
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file warm_lists.h @brief Flags of topk-jit-warm whose value is a list: --dtype float32,float16.
+/** @file lists.h @brief Flags of topk-jit-warm whose value is a list: --dtype float32,float16.
  */
 #ifndef TKJ_WARM_LISTS_H
 #define TKJ_WARM_LISTS_H
 
 #include <stdint.h>
 
-#include "warm_options.h"
+#include "build_options.h"
 
 /** The flags, in the order of their names in warm_list_names. */
 typedef enum warm_list {

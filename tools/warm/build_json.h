@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file warm_json.h @brief The result of topk-jit-warm for programs. */
-#ifndef TKJ_WARM_JSON_H
-#define TKJ_WARM_JSON_H
+/** @file build_json.h @brief The result of topk-jit-warm for programs. */
+#ifndef TKJ_WARM_BUILD_JSON_H
+#define TKJ_WARM_BUILD_JSON_H
 
 #include <stdbool.h>
 
-#include "warm_product.h"
-#include "warm_report.h"
+#include "product.h"
+#include "report.h"
 
 /**
  * Writes one JSON object to stdout:
@@ -18,4 +18,4 @@
  */
 bool warm_json_print(const warm_kernels *kernels, const warm_summary *summary);
 
-#endif /* TKJ_WARM_JSON_H */
+#endif /* TKJ_WARM_BUILD_JSON_H */

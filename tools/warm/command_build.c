@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file topk_jit_warm.c
+ * @file command_build.c
  * @brief topk-jit-warm: compiles kernels into the cache ahead of time, or runs the command that its
  * first argument names. `--help` is its manual.
  */
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "warm_build.h"
-#include "warm_inspect.h"
-#include "warm_json.h"
-#include "warm_native.h"
-#include "warm_options.h"
-#include "warm_product.h"
-#include "warm_report.h"
+#include "build_json.h"
+#include "build_options.h"
+#include "builders.h"
+#include "command_inspect.h"
+#include "native.h"
+#include "product.h"
+#include "report.h"
 
 /** A warning says what the failure of a kernel says again; only the compiler's log is more. */
 static topk_jit_log_level log_level(const warm_options *options)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "warm_inspect.h"
-#include "warm_options.h"
+#include "build_options.h"
+#include "command_inspect.h"
 
 const char warm_help[] =
     "Usage: topk-jit-warm --arch LIST [options]\n"
