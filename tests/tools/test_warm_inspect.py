@@ -281,8 +281,8 @@ class Usage(InspectTest):
                 self.assertIn(word, text)
 
     def test_missing_file_name(self):
-        self.fails(status=2, naming=["the file is missing"])
-        self.fails("--json", status=2, naming=["the file is missing"])
+        self.fails(status=2, naming=["inspect", "FILE is missing"])
+        self.fails("--json", status=2, naming=["inspect", "FILE is missing"])
 
     def test_second_file(self):
         self.fails(CUBIN, TRIO, status=2, naming=[str(TRIO)])

@@ -53,6 +53,20 @@ class Refusals(warm_command.WarmTest):
     def test_argument_that_is_no_option(self):
         self.refused("--arch sm_90 float32", naming=["float32"])
 
+    def test_mistyped_word_and_option_are_told_with_what_was_probably_meant(self):
+        self.refused("--arch sm_90 --dtype flaot32", naming=["flaot32", "did you mean 'float32'?"])
+        self.refused("--arch sm_90 --sortde", naming=["--sortde", "did you mean '--sorted'?"])
+        self.refused("--arch sm_90 --sorted-not=1", naming=["'--sorted-not'"])
+
+    def test_option_without_its_value_and_value_without_need(self):
+        self.refused("--arch", naming=["--arch", "LIST"])
+        self.refused("--arch sm_90 -j", naming=["--jobs", "N"])
+        self.refused("--arch sm_90 --json=yes", naming=["--json=yes"])
+
+    def test_empty_path(self):
+        for option in ("--template-dir", "--nvrtc", "--cache-dir"):
+            self.refused(f"--arch sm_90 {option}", [""], naming=[option, "''"])
+
 
 class Impossible(warm_command.WarmTest):
     """Each value alone is right, but no kernel has all of them."""
@@ -80,19 +94,6 @@ class Impossible(warm_command.WarmTest):
         self.refused(
             "--arch sm_90 --operation select,fast_topk --dtype int64", naming=["select", "int64"]
         )
-
-
-class Manual(warm_command.WarmTest):
-    def test_help_names_every_option_and_exit_status(self):
-        done = self.warm("--help")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for text in ("--arch", "--tie-break", "--json", "-j", "Exit status", "native", "inspect"):
-            self.assertIn(text, done.stdout)
-
-    def test_version(self):
-        done = self.warm("--version")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"^topk-jit-warm \d+\.\d+\.\d+\n$")
 
 
 class Machine(warm_command.WarmTest):

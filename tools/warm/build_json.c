@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "build_json.h"
 
-#include <jansson.h>
-#include <stdio.h>
-
 #include "spec.h"
 
 static json_t *describe_kernel(const warm_kernel *kernel)
@@ -21,7 +18,7 @@ static json_t *describe_kernel(const warm_kernel *kernel)
                      "error", kernel->state == WARM_FAILED ? error : NULL);
 }
 
-static json_t *describe(const warm_kernels *kernels, const warm_summary *summary)
+json_t *warm_build_json(const warm_kernels *kernels, const warm_summary *summary)
 {
     json_t *list = json_array();
     for (size_t i = 0; list != NULL && i < kernels->count; i++) {
@@ -35,15 +32,4 @@ static json_t *describe(const warm_kernels *kernels, const warm_summary *summary
         "kernels", (json_int_t)kernels->count, "compiled", (json_int_t)summary->compiled,
         "already_there", (json_int_t)summary->already_there, "failed", (json_int_t)summary->failed,
         "seconds", summary->seconds, "bytes", (json_int_t)summary->bytes, "kernels", list);
-}
-
-bool warm_json_print(const warm_kernels *kernels, const warm_summary *summary)
-{
-    json_t *object = describe(kernels, summary);
-    if (object == NULL)
-        return false;
-    const bool ok = json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
-    putchar('\n');
-    json_decref(object);
-    return ok;
 }

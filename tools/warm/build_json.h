@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file build_json.h @brief The result of topk-jit-warm for programs. */
+/** @file build_json.h @brief The result of topk-jit-warm build for programs. */
 #ifndef TKJ_WARM_BUILD_JSON_H
 #define TKJ_WARM_BUILD_JSON_H
 
-#include <stdbool.h>
+#include <jansson.h>
 
 #include "product.h"
 #include "report.h"
 
 /**
- * Writes one JSON object to stdout:
+ * The result as one object:
  *     {"version": "0.1.0",
  *      "summary": {"kernels", "compiled", "already_there", "failed", "seconds", "bytes"},
  *      "kernels": [{"spec", "target", "variant", "status", "bytes", "seconds", "error"}]}
  * status is "compiled", "already_there" or "failed"; error is null unless it failed.
- * @return false if there was no memory for it
+ * @return NULL if there was no memory for it
  */
-bool warm_json_print(const warm_kernels *kernels, const warm_summary *summary);
+json_t *warm_build_json(const warm_kernels *kernels, const warm_summary *summary);
 
 #endif /* TKJ_WARM_BUILD_JSON_H */

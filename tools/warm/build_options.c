@@ -1,160 +1,220 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "build_options.h"
 
-#include <ctype.h>
-#include <getopt.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lists.h"
 #include "parse_number.h"
+#include "paths.h"
+#include "spec.h"
 
-void warm_complain(const char *format, ...)
+/* Each taker of a list adds one word to the options. */
+
+static bool take_arch(const char *word, void *options)
 {
-    char line[2048];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    for (char *at = line; *at != '\0'; at++) /* names of files hold anything: one line stays one */
-        if (iscntrl((unsigned char)*at))
-            *at = '?';
-    fprintf(stderr, "topk-jit-warm: %s\n", line);
-}
-
-/* What getopt_long returns. Below FLAG_OTHERS: the lists. */
-enum {
-    FLAG_LISTS = 1000,
-    FLAG_OTHERS = FLAG_LISTS + WARM_LIST_COUNT,
-    FLAG_SORTED = FLAG_OTHERS,
-    FLAG_DETERMINISTIC,
-    FLAG_NAN_LAST,
-    FLAG_CHECK,
-    FLAG_CACHE_DIR,
-    FLAG_TEMPLATE_DIR,
-    FLAG_NVRTC,
-    FLAG_JSON,
-    FLAG_VERSION,
-};
-
-static const struct option flags[] = {
-    {"arch", required_argument, NULL, FLAG_LISTS + WARM_LIST_ARCH},
-    {"operation", required_argument, NULL, FLAG_LISTS + WARM_LIST_OPERATION},
-    {"topk", required_argument, NULL, FLAG_LISTS + WARM_LIST_TOPK},
-    {"dtype", required_argument, NULL, FLAG_LISTS + WARM_LIST_DTYPE},
-    {"layout", required_argument, NULL, FLAG_LISTS + WARM_LIST_LAYOUT},
-    {"page-size", required_argument, NULL, FLAG_LISTS + WARM_LIST_PAGE_SIZE},
-    {"index-dtype", required_argument, NULL, FLAG_LISTS + WARM_LIST_INDEX_DTYPE},
-    {"tie-break", required_argument, NULL, FLAG_LISTS + WARM_LIST_TIE_BREAK},
-    {"sorted", no_argument, NULL, FLAG_SORTED},
-    {"deterministic", no_argument, NULL, FLAG_DETERMINISTIC},
-    {"nan-last", no_argument, NULL, FLAG_NAN_LAST},
-    {"check", no_argument, NULL, FLAG_CHECK},
-    {"cache-dir", required_argument, NULL, FLAG_CACHE_DIR},
-    {"template-dir", required_argument, NULL, FLAG_TEMPLATE_DIR},
-    {"nvrtc", required_argument, NULL, FLAG_NVRTC},
-    {"json", no_argument, NULL, FLAG_JSON},
-    {"version", no_argument, NULL, FLAG_VERSION},
-    {"jobs", required_argument, NULL, 'j'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-/** The library wants absolute paths, a person types relative ones. */
-static bool take_directory(const char *flag, const char *given, char **out)
-{
-    free(*out);
-    *out = NULL;
-    char here[PATH_MAX] = "";
-    const bool relative = given[0] != '/';
-    if (given[0] == '\0' || (relative && getcwd(here, sizeof here) == NULL)) {
-        warm_complain("--%s: '%s' is no directory", flag, given);
+    warm_options *out = options;
+    if (strcmp(word, "native") == 0)
+        return out->native = true;
+    if (out->target_count == WARM_TARGETS_MAX ||
+        !tkj_target_parse(word, &out->targets[out->target_count]))
         return false;
-    }
-    if (asprintf(out, "%s%s%s", here, relative ? "/" : "", given) < 0)
-        *out = NULL;
-    return *out != NULL;
+    out->target_count++;
+    return true;
 }
 
-static bool take_jobs(const char *word, size_t *out)
+static bool take_operation(const char *word, void *options)
+{
+    topk_jit_operation value;
+    if (!tkj_operation_parse(word, &value))
+        return false;
+    ((warm_options *)options)->operations |= 1u << value;
+    return true;
+}
+
+static bool take_topk(const char *word, void *options)
+{
+    warm_options *out = options;
+    if (out->topk_count == WARM_TOPK_MAX ||
+        !tkj_parse_number(word, 1, INT64_MAX, &out->topk[out->topk_count]))
+        return false;
+    out->topk_count++;
+    return true;
+}
+
+static bool take_dtype(const char *word, void *options)
+{
+    topk_jit_dtype value;
+    if (!tkj_dtype_parse(word, &value))
+        return false;
+    ((warm_options *)options)->dtypes |= 1u << value;
+    return true;
+}
+
+static bool take_layout(const char *word, void *options)
+{
+    topk_jit_layout value;
+    if (!tkj_layout_parse(word, &value))
+        return false;
+    ((warm_options *)options)->layouts |= 1u << value;
+    return true;
+}
+
+static bool take_page_size(const char *word, void *options)
 {
     int64_t value;
-    if (!tkj_parse_number(word, 1, 1024, &value)) {
-        warm_complain("-j: wrong number '%s' (known: from 1 to 1024)", word);
+    if (!tkj_parse_number(word, 1, INT64_C(1) << 30, &value) || (value & (value - 1)) != 0)
         return false;
-    }
-    *out = (size_t)value;
+    ((warm_options *)options)->page_sizes |= (uint32_t)value;
     return true;
 }
 
-static bool take_flag(int flag, warm_options *out)
+static bool take_index_dtype(const char *word, void *options)
 {
-    switch (flag) {
-    case FLAG_SORTED:
-        return out->sorted = true;
-    case FLAG_DETERMINISTIC:
-        return out->deterministic = true;
-    case FLAG_NAN_LAST:
-        return out->nan_last = true;
-    case FLAG_CHECK:
-        return out->check = true;
-    case FLAG_CACHE_DIR:
-        return take_directory("cache-dir", optarg, &out->cache_dir);
-    case FLAG_TEMPLATE_DIR:
-        return take_directory("template-dir", optarg, &out->template_dir);
-    case FLAG_NVRTC:
-        return (out->nvrtc = optarg) != NULL;
-    case FLAG_JSON:
-        return out->json = true;
-    case FLAG_VERSION:
-        return out->version = true;
-    case 'j':
-        return take_jobs(optarg, &out->builders);
-    case 'v':
-        return ++out->verbose > 0;
-    case 'h':
-        return out->help = true;
-    default:
-        return false; /* getopt_long has said what is wrong */
-    }
-}
-
-static bool take_all(int argc, char **argv, warm_options *out)
-{
-    for (int flag; (flag = getopt_long(argc, argv, "j:vh", flags, NULL)) != -1;) {
-        const bool list = flag >= FLAG_LISTS && flag < FLAG_OTHERS;
-        if (!(list ? warm_list_take(out, (warm_list)(flag - FLAG_LISTS), optarg)
-                   : take_flag(flag, out)))
-            return false;
-        if (out->help || out->version)
-            return true;
-    }
-    if (optind < argc) {
-        warm_complain("unexpected argument '%s'; --help lists the options", argv[optind]);
+    topk_jit_dtype value;
+    if (!tkj_dtype_parse(word, &value) || (value != TOPK_JIT_INT32 && value != TOPK_JIT_INT64))
         return false;
-    }
+    ((warm_options *)options)->index_dtypes |= 1u << value;
     return true;
 }
 
-bool warm_options_parse(int argc, char **argv, warm_options *out)
+static bool take_tie_break(const char *word, void *options)
 {
-    *out = (warm_options){0};
-    if (!take_all(argc, argv, out))
+    topk_jit_tie_break value;
+    if (!tkj_tie_break_parse(word, &value))
         return false;
-    if (!out->help && !out->version && out->target_count == 0 && !out->native) {
-        warm_complain("--arch is missing, such as --arch sm_90 or --arch native");
-        return false;
-    }
+    ((warm_options *)options)->tie_breaks |= 1u << value;
     return true;
 }
 
-void warm_options_release(warm_options *options)
+WARM_TAKE_FLAG(warm_options, sorted)
+WARM_TAKE_FLAG(warm_options, deterministic)
+WARM_TAKE_FLAG(warm_options, nan_last)
+WARM_TAKE_FLAG(warm_options, check)
+WARM_TAKE_PATH(warm_options, template_dir)
+WARM_TAKE_TEXT(warm_options, nvrtc)
+
+static bool take_jobs(const char *word, void *options)
 {
-    free(options->cache_dir);
-    free(options->template_dir);
+    int64_t value;
+    if (!tkj_parse_number(word, 1, 1024, &value))
+        return false;
+    ((warm_options *)options)->jobs = (size_t)value;
+    return true;
 }
+
+/** "native", then those that are known. */
+static bool arch_words(size_t index, char out[WARM_WORD_SIZE])
+{
+    if (index > tkj_architecture_count)
+        return false;
+    if (index == 0)
+        snprintf(out, WARM_WORD_SIZE, "native");
+    else
+        snprintf(out, WARM_WORD_SIZE, "sm_%d", tkj_architectures[index - 1].number);
+    return true;
+}
+
+/** The names of the enumerators from `first` on; "?" is the one of none. */
+#define ENUM_WORDS(words, type, name_of, first)                                                    \
+    static bool words(size_t index, char out[WARM_WORD_SIZE])                                      \
+    {                                                                                              \
+        const char *name = name_of((type)((first) + index));                                       \
+        snprintf(out, WARM_WORD_SIZE, "%s", name);                                                 \
+        return name[0] != '?';                                                                     \
+    }
+
+ENUM_WORDS(operation_words, topk_jit_operation, tkj_operation_name, 0)
+ENUM_WORDS(dtype_words, topk_jit_dtype, tkj_dtype_name, 0)
+ENUM_WORDS(layout_words, topk_jit_layout, tkj_layout_name, 0)
+ENUM_WORDS(index_dtype_words, topk_jit_dtype, tkj_dtype_name, TOPK_JIT_INT32)
+ENUM_WORDS(tie_break_words, topk_jit_tie_break, tkj_tie_break_name, 0)
+
+_Static_assert(TOPK_JIT_INT64 == TOPK_JIT_INT32 + 1, "they are the last dtypes");
+
+const warm_option warm_build_options[] = {
+    {.name = "arch",
+     .argument = "LIST",
+     .group = "GPUs",
+     .help = "sm_90, sm_90a (the same), compute_90 (PTX), native (the GPUs present)",
+     .words = arch_words,
+     .list = true,
+     .take = take_arch},
+    {.name = "operation",
+     .argument = "LIST",
+     .group = "What is compiled (defaults in brackets)",
+     .help = "select, fast_topk",
+     .otherwise = "select",
+     .words = operation_words,
+     .list = true,
+     .take = take_operation},
+    {.name = "topk",
+     .argument = "LIST",
+     .help = "how many are selected",
+     .otherwise = "2048",
+     .expected = "numbers from 1 on, at most 256 of them",
+     .list = true,
+     .take = take_topk},
+    {.name = "dtype",
+     .argument = "LIST",
+     .help = "float32, float16, bfloat16; fast_topk also float64, int32, int64",
+     .otherwise = "float32",
+     .words = dtype_words,
+     .list = true,
+     .take = take_dtype},
+    {.name = "layout",
+     .argument = "LIST",
+     .help = "plain, paged, ragged",
+     .otherwise = "plain",
+     .words = layout_words,
+     .list = true,
+     .take = take_layout},
+    {.name = "page-size",
+     .argument = "LIST",
+     .help = "powers of two; for paged, which needs it",
+     .expected = "powers of two from 1 to 2^30",
+     .list = true,
+     .take = take_page_size},
+    {.name = "index-dtype",
+     .argument = "LIST",
+     .help = "int32, int64",
+     .otherwise = "int32",
+     .words = index_dtype_words,
+     .list = true,
+     .take = take_index_dtype},
+    {.name = "tie-break",
+     .argument = "LIST",
+     .help = "none, smallest, largest",
+     .otherwise = "none",
+     .words = tie_break_words,
+     .list = true,
+     .take = take_tie_break},
+    {.name = "sorted", .help = "slots in descending score", .take = take_sorted},
+    {.name = "deterministic",
+     .help = "output depends on the row's data alone",
+     .take = take_deterministic},
+    {.name = "nan-last", .help = "NaN below -inf", .take = take_nan_last},
+    {.name = "check", .help = "count bad inputs", .take = take_check},
+    {.name = "jobs",
+     .letter = 'j',
+     .argument = "N",
+     .group = "How",
+     .help = "kernels compiled at a time",
+     .otherwise = "number of cores",
+     .expected = "a number from 1 to 1024",
+     .take = take_jobs},
+    {.name = "template-dir",
+     .argument = "DIR",
+     .help = "the kernel templates",
+     .otherwise = "TOPK_JIT_TEMPLATE_DIR, those of the library",
+     .expected = "a directory",
+     .complete = WARM_COMPLETE_DIRECTORIES,
+     .take = take_template_dir},
+    {.name = "nvrtc",
+     .argument = "FILE",
+     .help = "the libnvrtc to use",
+     .otherwise = "TOPK_JIT_NVRTC, found",
+     .expected = "a file",
+     .complete = WARM_COMPLETE_FILES,
+     .take = take_nvrtc},
+    {.name = NULL},
+};

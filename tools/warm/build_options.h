@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file build_options.h @brief Command line of topk-jit-warm. */
+/** @file build_options.h @brief Options of topk-jit-warm that say which kernels are meant. */
 #ifndef TKJ_WARM_BUILD_OPTIONS_H
 #define TKJ_WARM_BUILD_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
 
+#include "command.h"
 #include "target.h"
-
-/** Exit codes; --help documents them. */
-enum {
-    WARM_EXIT_DONE = 0,
-    WARM_EXIT_FAILED = 1,
-    WARM_EXIT_USAGE = 2,
-    WARM_EXIT_NO_GPU = 3,
-};
 
 #define WARM_TARGETS_MAX 64
 #define WARM_TOPK_MAX 256
 
-/** Sets of enumerators: bit n is enumerator n. 0 = the flag was not given. */
+/** Sets of enumerators: bit n is enumerator n. 0 = the option was not given. */
 typedef struct warm_options {
     tkj_target targets[WARM_TARGETS_MAX];
     size_t target_count;
@@ -38,29 +32,12 @@ typedef struct warm_options {
     bool deterministic;
     bool nan_last;
     bool check;
-    size_t builders;    /* 0 = one a core */
-    char *cache_dir;    /* owned, absolute; NULL = default */
-    char *template_dir; /* owned, absolute; NULL = default */
-    const char *nvrtc;  /* borrowed from argv; NULL = default */
-    unsigned verbose;   /* times -v was given */
-    bool json;
-    bool help;
-    bool version;
+    size_t jobs;                 /* 0 = one a core */
+    char template_dir[PATH_MAX]; /* absolute; "" = default */
+    const char *nvrtc;           /* borrowed from argv; NULL = default */
 } warm_options;
 
-/**
- * Reads the command line. What is wrong is said in one line on stderr.
- * @param[out] out  released with warm_options_release, also after a failure
- * @return false if it cannot be understood
- */
-bool warm_options_parse(int argc, char **argv, warm_options *out);
-
-void warm_options_release(warm_options *options);
-
-/** One line on stderr, after the name of the program; control characters become question marks. */
-void warm_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/** The manual that --help prints. */
-extern const char warm_help[];
+/** The table of options that fill it. */
+extern const warm_option warm_build_options[];
 
 #endif /* TKJ_WARM_BUILD_OPTIONS_H */

@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file command_build.c
- * @brief topk-jit-warm: compiles kernels into the cache ahead of time, or runs the command that its
- * first argument names. `--help` is its manual.
+/** @file command_build.c @brief topk-jit-warm build: compiles kernels into the cache ahead of time.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "build_json.h"
 #include "build_options.h"
 #include "builders.h"
-#include "command_inspect.h"
+#include "commands.h"
+#include "complain.h"
 #include "native.h"
+#include "out.h"
+#include "out_json.h"
 #include "product.h"
 #include "report.h"
 
 /** A warning says what the failure of a kernel says again; only the compiler's log is more. */
-static topk_jit_log_level log_level(const warm_options *options)
+static topk_jit_log_level log_level(unsigned verbose)
 {
-    if (options->verbose > 0)
-        return options->verbose == 1 ? TOPK_JIT_LOG_INFO : TOPK_JIT_LOG_DEBUG;
+    if (verbose > 0)
+        return verbose == 1 ? TOPK_JIT_LOG_INFO : TOPK_JIT_LOG_DEBUG;
     return getenv("TOPK_JIT_LOG") == NULL ? TOPK_JIT_LOG_ERROR : 0; /* 0: as it says */
 }
 
-static topk_jit_context *create_context(const warm_options *given, warm_report *report)
+static const char *path_or_null(const char *path)
 {
+    return path[0] != '\0' ? path : NULL;
+}
+
+static topk_jit_context *create_context(const warm_call *call, warm_report *report)
+{
+    const warm_options *given = call->options;
     topk_jit_options options = TOPK_JIT_OPTIONS_INIT;
     options.log_callback = warm_report_log;
     options.log_user = report;
-    options.log_level = log_level(given);
-    options.cache_dir = given->cache_dir;
-    options.template_dir = given->template_dir;
+    options.log_level = log_level(call->common.verbose);
+    options.cache_dir = path_or_null(call->common.cache_dir);
+    options.template_dir = path_or_null(given->template_dir);
     options.nvrtc_path = given->nvrtc;
     options.mode = TOPK_JIT_MODE_AUTO; /* to warm is to write, whatever servers here may do */
     topk_jit_context *context = NULL;
@@ -57,32 +62,26 @@ static int list_gpus(const warm_options *options, topk_jit_context *context, war
 
 static size_t builder_count(const warm_options *options)
 {
-    if (options->builders > 0)
-        return options->builders;
+    if (options->jobs > 0)
+        return options->jobs;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     return cores > 0 ? (size_t)cores : 1;
 }
 
-/** @return false if stdout did not take it, such as a full disk */
-static bool print_result(const warm_options *options, const warm_kernels *kernels,
-                         const warm_summary *summary)
+static int print_result(const warm_call *call, const warm_kernels *kernels,
+                        const warm_summary *summary)
 {
-    bool ok = true;
-    if (options->json)
-        ok = warm_json_print(kernels, summary);
-    else
-        printf("compiled %zu, already there %zu, failed %zu in %.1f s, %llu bytes\n",
-               summary->compiled, summary->already_there, summary->failed, summary->seconds,
-               (unsigned long long)summary->bytes);
-    ok = fflush(stdout) == 0 && ok;
-    if (!ok)
-        warm_complain("the result could not be written to stdout");
-    return ok;
+    if (call->common.json)
+        return warm_out_end(warm_out_json(warm_build_json(kernels, summary)));
+    printf("compiled %zu, already there %zu, failed %zu in %.1f s, %llu bytes\n", summary->compiled,
+           summary->already_there, summary->failed, summary->seconds,
+           (unsigned long long)summary->bytes);
+    return warm_out_end(true);
 }
 
-static int build_product(const warm_options *options, topk_jit_context *context,
-                         warm_report *report)
+static int build_product(const warm_call *call, topk_jit_context *context, warm_report *report)
 {
+    const warm_options *options = call->options;
     warm_gpu gpus[WARM_TARGETS_MAX + WARM_NATIVE_MAX];
     size_t gpu_count = 0;
     warm_kernels kernels = {0};
@@ -93,61 +92,66 @@ static int build_product(const warm_options *options, topk_jit_context *context,
         goto cleanup;
     warm_build(context, &kernels, builder_count(options), report);
     const warm_summary summary = warm_report_end(report, &kernels);
-    if (!print_result(options, &kernels, &summary) || summary.failed > 0)
+    code = print_result(call, &kernels, &summary);
+    if (summary.failed > 0)
         code = WARM_EXIT_FAILED;
 cleanup:
     warm_kernels_release(&kernels);
     return code;
 }
 
-static int warm(const warm_options *options)
+static int run(const warm_call *call)
 {
+    const warm_options *options = call->options;
+    if (options->target_count == 0 && !options->native) {
+        warm_complain("--arch is missing, such as --arch sm_90 or --arch native");
+        return WARM_EXIT_USAGE;
+    }
     warm_report report;
     warm_report_init(&report);
-    topk_jit_context *context = create_context(options, &report);
+    topk_jit_context *context = create_context(call, &report);
     int code = WARM_EXIT_FAILED;
     if (context != NULL)
-        code = build_product(options, context, &report);
+        code = build_product(call, context, &report);
     topk_jit_context_destroy(context);
     warm_report_release(&report);
     return code;
 }
 
-static int warm_main(int argc, char **argv)
-{
-    warm_options options;
-    int code = WARM_EXIT_USAGE;
-    if (warm_options_parse(argc, argv, &options)) {
-        code = WARM_EXIT_DONE;
-        if (options.help)
-            fputs(warm_help, stdout);
-        else if (options.version)
-            printf("topk-jit-warm %s\n", topk_jit_version());
-        else
-            code = warm(&options);
-    }
-    warm_options_release(&options);
-    return code;
-}
-
-/** What a first argument that is no option may be. */
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    {"inspect", warm_inspect},
+static const warm_exit exits[] = {
+    {WARM_EXIT_DONE, "every kernel is in the cache"},
+    {WARM_EXIT_FAILED, "a kernel could not be compiled or stored, or the result not be written"},
+    {WARM_EXIT_NO_GPU, "--arch native, and there is no GPU"},
+    {0, NULL},
 };
 
-int main(int argc, char **argv)
-{
-    static char name[] = "topk-jit-warm"; /* getopt_long's messages begin with it */
-    if (argc > 0)
-        argv[0] = name;
-    for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            argv[1] = name;
-            return commands[i].run(argc - 1, argv + 1);
-        }
-    }
-    return warm_main(argc, argv);
-}
+static const warm_example examples[] = {
+    {"topk-jit-warm --arch sm_90,sm_100 --dtype float32,bfloat16 --layout plain,paged "
+     "--page-size 64",
+     "what two kinds of GPU need for pages of 64 and for plain rows"},
+    {"topk-jit-warm --arch native", "the default kernels for the GPUs of this machine"},
+    {NULL, NULL},
+};
+
+const warm_command warm_command_build = {
+    .name = "build",
+    .summary = "compiles kernels into the cache ahead of time",
+    .usage = "--arch LIST [options]",
+    .description =
+        "Compiles top-k kernels into the cache, so that a server which starts later finds them and "
+        "needs no compiler. Needs NVRTC, but no driver and no GPU. Every LIST is separated by "
+        "commas; all combinations of all lists are built, each kernel once."
+        "\n\n"
+        "Operation fast_topk has none of the options from --layout to --check: together with "
+        "select "
+        "they apply to select only. A value that applies to nothing is an error."
+        "\n\n"
+        "With --json the object has a summary and a list of kernels, each with its spec, target, "
+        "variant, status (compiled, already_there or failed), bytes, seconds and error.",
+    .options = warm_build_options,
+    .options_size = sizeof(warm_options),
+    .common = WARM_COMMON_OUTPUT | WARM_COMMON_CACHE,
+    .exits = exits,
+    .examples = examples,
+    .run = run,
+};

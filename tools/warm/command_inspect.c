@@ -1,73 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command_inspect.h"
-
-#include <getopt.h>
+/** @file command_inspect.c @brief topk-jit-warm inspect: what is in an entry or a pack. */
 #include <stdio.h>
 
-#include "build_options.h"
+#include "commands.h"
+#include "complain.h"
 #include "file.h"
 #include "inspect_view.h"
+#include "out.h"
+#include "out_json.h"
 
 typedef struct inspect_options {
-    const char *path; /* borrowed from argv */
-    bool json;
     bool preimage;
-    bool help;
 } inspect_options;
 
-enum {
-    FLAG_JSON = 1000,
-    FLAG_PREIMAGE,
-};
-
-static const struct option flags[] = {
-    {"json", no_argument, NULL, FLAG_JSON},
-    {"preimage", no_argument, NULL, FLAG_PREIMAGE},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-static bool take_flag(int flag, inspect_options *out)
-{
-    switch (flag) {
-    case FLAG_JSON:
-        return out->json = true;
-    case FLAG_PREIMAGE:
-        return out->preimage = true;
-    case 'h':
-        return out->help = true;
-    default:
-        return false; /* getopt_long has said what is wrong */
-    }
-}
-
-static bool parse(int argc, char **argv, inspect_options *out)
-{
-    *out = (inspect_options){0};
-    for (int flag; (flag = getopt_long(argc, argv, "h", flags, NULL)) != -1;) {
-        if (!take_flag(flag, out))
-            return false;
-        if (out->help)
-            return true;
-    }
-    if (argc - optind == 1) {
-        out->path = argv[optind];
-        return true;
-    }
-    if (optind < argc)
-        warm_complain("inspect: unexpected argument '%s'", argv[optind + 1]);
-    else
-        warm_complain("inspect: the file is missing; inspect --help lists the options");
-    return false;
-}
-
-static int end(bool printed)
-{
-    if (fflush(stdout) == 0 && printed)
-        return WARM_EXIT_DONE;
-    warm_complain("the result could not be written to stdout");
-    return WARM_EXIT_FAILED;
-}
+WARM_TAKE_FLAG(inspect_options, preimage)
 
 static int fail(const warm_file *file, const char *flaw)
 {
@@ -75,21 +21,22 @@ static int fail(const warm_file *file, const char *flaw)
     return WARM_EXIT_FAILED;
 }
 
-static int inspect_entry(const inspect_options *options, warm_file *file)
+static int inspect_entry(const warm_call *call, warm_file *file)
 {
     /* of a larger file as much as it takes to tell that it is too large */
     const uint64_t size =
         file->size <= TKJ_ENTRY_SIZE_MAX ? file->size : (uint64_t)TKJ_ENTRY_SIZE_MAX + 1;
     if (!warm_file_read(file, size))
         return WARM_EXIT_FAILED;
+    const inspect_options *options = call->options;
     warm_entry_view view = {.size = (size_t)size, .preimage = options->preimage};
     const char *flaw = tkj_entry_decode(file->bytes, view.size, &view.entry);
     if (flaw != NULL)
         return fail(file, flaw);
-    if (options->json)
-        return end(warm_inspect_json_entry(&view));
+    if (call->common.json)
+        return warm_out_end(warm_out_json(warm_inspect_json_entry(&view)));
     warm_inspect_text_entry(&view);
-    return end(true);
+    return warm_out_end(true);
 }
 
 /** Reads the head of a pack whose first bytes are there, and nothing more: memory and time are
@@ -108,9 +55,9 @@ static bool head_is_sound(warm_file *file, size_t first)
     return flaw == NULL;
 }
 
-static int inspect_pack(const inspect_options *options, warm_file *file, size_t first)
+static int inspect_pack(const warm_call *call, warm_file *file, size_t first)
 {
-    if (options->preimage) {
+    if (((const inspect_options *)call->options)->preimage) {
         warm_complain("%s: --preimage is of an entry, and this is a pack", file->path);
         return WARM_EXIT_USAGE;
     }
@@ -122,36 +69,61 @@ static int inspect_pack(const inspect_options *options, warm_file *file, size_t 
         flaw = tkj_pack_index_decode(view.bytes, view.size, view.size, &view.index);
     if (flaw != NULL)
         return fail(file, flaw);
-    if (options->json)
-        return end(warm_inspect_json_pack(&view));
+    if (call->common.json)
+        return warm_out_end(warm_out_json(warm_inspect_json_pack(&view)));
     warm_inspect_text_pack(&view);
-    return end(true);
+    return warm_out_end(true);
 }
 
-static int inspect(const inspect_options *options, warm_file *file)
+static int inspect(const warm_call *call, warm_file *file)
 {
-    if (!warm_file_open(options->path, file))
+    if (!warm_file_open(call->operands[0], file))
         return WARM_EXIT_FAILED;
     const size_t first =
         file->size < TKJ_PACK_HEADER_SIZE ? (size_t)file->size : TKJ_PACK_HEADER_SIZE;
     if (!warm_file_read(file, first))
         return WARM_EXIT_FAILED;
     if (tkj_entry_has_magic(file->bytes, first))
-        return inspect_entry(options, file);
+        return inspect_entry(call, file);
     if (tkj_pack_has_magic(file->bytes, first))
-        return inspect_pack(options, file, first);
+        return inspect_pack(call, file, first);
     return fail(file, "it is neither a cache entry nor a pack");
 }
 
-int warm_inspect(int argc, char **argv)
+static int run(const warm_call *call)
 {
-    inspect_options options;
-    if (!parse(argc, argv, &options))
-        return WARM_EXIT_USAGE;
-    if (options.help)
-        return end(fputs(warm_inspect_help, stdout) >= 0);
     warm_file file;
-    const int code = inspect(&options, &file);
+    const int code = inspect(call, &file);
     warm_file_close(&file);
     return code;
 }
+
+static const warm_option options[] = {
+    {.name = "preimage",
+     .help = "also the text whose digest is the key; of an entry only",
+     .take = take_preimage},
+    {.name = NULL},
+};
+
+static const warm_exit exits[] = {
+    {WARM_EXIT_DONE, "the file is sound"},
+    {WARM_EXIT_FAILED, "it is damaged or cannot be read, or the result not be written"},
+    {0, NULL},
+};
+
+const warm_command warm_command_inspect = {
+    .name = "inspect",
+    .summary = "says what is in a file of the cache, after checking it",
+    .usage = "FILE [options]",
+    .description =
+        "Says what is in a cache entry (.tkc) or a pack of them (.tkp), after checking all of it. "
+        "FILE may come from anywhere: nothing in it is run or believed. Characters that are not "
+        "printable ASCII are shown as \\xNN, a backslash as two; with --json a byte is the "
+        "character of the same number.",
+    .options = options,
+    .options_size = sizeof(inspect_options),
+    .common = WARM_COMMON_OUTPUT,
+    .operand = {.name = "FILE", .least = 1, .most = 1, .complete = WARM_COMPLETE_FILES},
+    .exits = exits,
+    .run = run,
+};

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "build_options.h"
+#include "complain.h"
 
 static bool refuse(const warm_file *file, const char *why)
 {

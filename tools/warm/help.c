@@ -1,67 +1,121 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "build_options.h"
-#include "command_inspect.h"
+#include "help.h"
 
-const char warm_help[] =
-    "Usage: topk-jit-warm --arch LIST [options]\n"
-    "       topk-jit-warm inspect FILE [options]        (inspect --help is its manual)\n"
-    "\n"
-    "Compiles top-k kernels into the cache, so that a server which starts later finds them and\n"
-    "needs no compiler. Needs NVRTC, but no driver and no GPU. Every LIST is separated by commas;\n"
-    "all combinations of all lists are built, each kernel once.\n"
-    "\n"
-    "GPUs:\n"
-    "  --arch LIST          sm_90, sm_90a (the same), compute_90 (PTX), native (the GPUs present)\n"
-    "\n"
-    "What is compiled (defaults in brackets):\n"
-    "  --operation LIST     select, fast_topk                            [select]\n"
-    "  --topk LIST          how many are selected                        [2048]\n"
-    "  --dtype LIST         float32, float16, bfloat16; fast_topk also\n"
-    "                       float64, int32, int64                        [float32]\n"
-    "  --layout LIST        plain, paged, ragged                         [plain]\n"
-    "  --page-size LIST     powers of two; for paged, which needs it\n"
-    "  --index-dtype LIST   int32, int64                                 [int32]\n"
-    "  --tie-break LIST     none, smallest, largest                      [none]\n"
-    "  --sorted             slots in descending score\n"
-    "  --deterministic      output depends on the row's data alone\n"
-    "  --nan-last           NaN below -inf\n"
-    "  --check              count bad inputs\n"
-    "  fast_topk has none of the options from --layout on: together with select they apply to\n"
-    "  select only. A value that applies to nothing is an error.\n"
-    "\n"
-    "How:\n"
-    "  -j, --jobs N         kernels compiled at a time                   [number of cores]\n"
-    "  --cache-dir DIR      [TOPK_JIT_CACHE_DIR, $XDG_CACHE_HOME/topk-jit, ~/.cache/topk-jit]\n"
-    "  --template-dir DIR   [TOPK_JIT_TEMPLATE_DIR, those of the library]\n"
-    "  --nvrtc FILE         the libnvrtc to use                          [TOPK_JIT_NVRTC, found]\n"
-    "  --json               summary and one object a kernel on stdout\n"
-    "  -v, --verbose        log more; twice: everything\n"
-    "  -h, --help\n"
-    "  --version\n"
-    "\n"
-    "Exit status:\n"
-    "  0  every kernel is in the cache\n"
-    "  1  a kernel could not be compiled or stored\n"
-    "  2  the command line is wrong\n"
-    "  3  --arch native, and there is no GPU\n"
-    "\n"
-    "Example:\n"
-    "  topk-jit-warm --arch sm_90,sm_100 --topk 2048 --dtype float32,bfloat16 \\\n"
-    "                --layout plain,paged,ragged --page-size 1,64\n";
+#include <string.h>
 
-const char warm_inspect_help[] =
-    "Usage: topk-jit-warm inspect FILE [--json] [--preimage]\n"
-    "\n"
-    "Says what is in a cache entry (.tkc) or a pack of them (.tkp), after checking all of it. "
-    "FILE\n"
-    "may come from anywhere: nothing in it is run or believed. Characters that are not printable\n"
-    "ASCII are shown as \\xNN, a backslash as two.\n"
-    "\n"
-    "  --json               one object on stdout; a byte is the character of the same number\n"
-    "  --preimage           also the text whose digest is the key; of an entry only\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit status:\n"
-    "  0  the file is sound\n"
-    "  1  it is damaged, or cannot be read\n"
-    "  2  the command line is wrong\n";
+#include "commands.h"
+#include "common.h"
+#include "wrap.h"
+
+#define TEXT_COLUMN 26
+
+static void print_usage(const warm_command *command, FILE *to)
+{
+    const char *before = "Usage: ";
+    for (const char *line = command->usage;; before = "       ") {
+        const size_t length = strcspn(line, "\n");
+        fprintf(to, "%stopk-jit-warm %s%s%.*s\n", before, command->name, length > 0 ? " " : "",
+                (int)length, line);
+        line += length;
+        if (*line++ == '\0')
+            return;
+    }
+}
+
+static void print_description(const char *text, FILE *to)
+{
+    warm_paragraph paragraph;
+    while (warm_paragraph_next(&text, &paragraph)) {
+        putc('\n', to);
+        if (paragraph.text[0] == ' ')
+            fprintf(to, "%.*s\n", (int)paragraph.length, paragraph.text);
+        else
+            warm_wrap(to, paragraph.text, paragraph.length, 0, 0);
+    }
+}
+
+/** What is on the left, then what it means, set in. */
+static void print_item(const char *left, const char *text, FILE *to)
+{
+    const size_t used = strlen(left);
+    if (used + 2 > TEXT_COLUMN)
+        fprintf(to, "%s\n%*s", left, TEXT_COLUMN, "");
+    else
+        fprintf(to, "%-*s", TEXT_COLUMN, left);
+    warm_wrap(to, text, strlen(text), TEXT_COLUMN, TEXT_COLUMN);
+}
+
+static void print_option(const warm_option *option, FILE *to)
+{
+    const char letter[] = {'-', option->letter, ',', '\0'};
+    const char *argument = option->argument != NULL ? option->argument : "";
+    const char *otherwise = option->otherwise;
+    char left[128];
+    char text[1024];
+    snprintf(left, sizeof left, "  %-3s --%s%s%s", option->letter != 0 ? letter : "", option->name,
+             argument[0] != '\0' ? " " : "", argument);
+    snprintf(text, sizeof text, "%s%s%s%s", option->help, otherwise != NULL ? " [" : "",
+             otherwise != NULL ? otherwise : "", otherwise != NULL ? "]" : "");
+    print_item(left, text, to);
+}
+
+static void print_options(const warm_command *command, bool common_only, FILE *to)
+{
+    const char *group = "";
+    const warm_option *option;
+    for (size_t i = 0; (option = warm_option_at(command, i)) != NULL; i++) {
+        if (common_only && option->common == 0)
+            continue;
+        const char *its = option->group != NULL ? option->group : group;
+        if (strcmp(its, group) != 0 || group[0] == '\0')
+            fprintf(to, "\n%s:\n", its[0] != '\0' ? its : "Options");
+        group = its[0] != '\0' ? its : "Options";
+        print_option(option, to);
+    }
+}
+
+static void print_exits(const warm_command *command, FILE *to)
+{
+    warm_exit status;
+    fputs("\nExit status:\n", to);
+    for (size_t i = 0; warm_exit_at(command, i, &status); i++)
+        fprintf(to, "  %-3d  %s\n", status.code, status.meaning);
+}
+
+static void print_examples(const warm_command *command, FILE *to)
+{
+    if (command->examples == NULL)
+        return;
+    fputs("\nExamples:\n", to);
+    for (const warm_example *example = command->examples; example->line != NULL; example++)
+        fprintf(to, "  %s:\n    %s\n", example->what, example->line);
+}
+
+void warm_help_command(const warm_command *command, FILE *to)
+{
+    print_usage(command, to);
+    print_description(command->description, to);
+    print_options(command, false, to);
+    print_exits(command, to);
+    print_examples(command, to);
+}
+
+void warm_help_overview(const warm_command *top, FILE *to)
+{
+    fprintf(to,
+            "Usage: topk-jit-warm [%s] %s\n"
+            "       topk-jit-warm COMMAND [options]\n"
+            "\n"
+            "Looks after the cache of compiled top-k kernels.\n"
+            "\n"
+            "Commands; without one, %s runs:\n",
+            top->name, top->usage, top->name);
+    for (size_t i = 0; i < warm_command_count; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "  %s", warm_commands[i]->name);
+        if (!warm_commands[i]->hidden)
+            print_item(left, warm_commands[i]->summary, to);
+    }
+    print_options(top, true, to);
+    fputs("\n'topk-jit-warm help COMMAND' is the manual of a command.\n", to);
+}

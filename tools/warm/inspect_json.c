@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "digest.h"
 #include "inspect_view.h"
 #include "key.h"
-
-/** JSON is UTF-8, a text in a file any bytes: each becomes the character of the same number. */
-static json_t *string_of(const char *text, size_t length)
-{
-    char *utf8 = malloc(2 * length + 1);
-    if (utf8 == NULL)
-        return NULL;
-    size_t used = 0;
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char byte = (unsigned char)text[i];
-        if (byte >= 0x80)
-            utf8[used++] = (char)(0xC0 | byte >> 6);
-        utf8[used++] = (char)(byte >= 0x80 ? 0x80 | (byte & 0x3F) : byte);
-    }
-    json_t *string = json_stringn(utf8, used);
-    free(utf8);
-    return string;
-}
+#include "out_json.h"
 
 static json_t *text_of(const char *text)
 {
-    return string_of(text, strlen(text));
+    return warm_json_text(text, strlen(text));
 }
 
 static json_t *hex_of(const uint8_t digest[TKJ_DIGEST_SIZE])
@@ -49,11 +29,12 @@ static json_t *spec_of(const char *preimage)
 {
     const char *text;
     size_t length;
-    return tkj_key_field(preimage, "spec", &text, &length) ? string_of(text, length) : json_null();
+    return tkj_key_field(preimage, "spec", &text, &length) ? warm_json_text(text, length)
+                                                           : json_null();
 }
 
 /** json_pack fails where a part is missing for want of memory. */
-static json_t *describe_entry(const warm_entry_view *view)
+json_t *warm_inspect_json_entry(const warm_entry_view *view)
 {
     const tkj_entry *entry = &view->entry;
     const tkj_entry_resources *resources = &entry->resources;
@@ -84,7 +65,7 @@ static json_t *describe_record(const warm_pack_view *view, const tkj_pack_record
                      (json_int_t)record->size, "entry_name", text_of(entry.entry_name));
 }
 
-static json_t *describe_pack(const warm_pack_view *view)
+json_t *warm_inspect_json_pack(const warm_pack_view *view)
 {
     json_t *list = json_array();
     for (size_t i = 0; list != NULL && i < view->index.count; i++) {
@@ -97,24 +78,4 @@ static json_t *describe_pack(const warm_pack_view *view)
     return json_pack("{s:s, s:I, s:o, s:I, s:o}", "format", "pack", "bytes", (json_int_t)view->size,
                      "digest", hex_of(view->bytes + view->size - TKJ_DIGEST_SIZE), "count",
                      (json_int_t)view->index.count, "entries", list);
-}
-
-static bool print(json_t *object)
-{
-    if (object == NULL)
-        return false;
-    const bool ok = json_dumpf(object, stdout, JSON_INDENT(2)) == 0;
-    putchar('\n');
-    json_decref(object);
-    return ok;
-}
-
-bool warm_inspect_json_entry(const warm_entry_view *view)
-{
-    return print(describe_entry(view));
-}
-
-bool warm_inspect_json_pack(const warm_pack_view *view)
-{
-    return print(describe_pack(view));
 }

@@ -5,28 +5,12 @@
 #include "digest.h"
 #include "inspect_view.h"
 #include "key.h"
-
-/** A file must not be able to steer the terminal, nor to make one line look like two. */
-static void print_character(char character)
-{
-    if (character == '\\')
-        fputs("\\\\", stdout);
-    else if (character >= ' ' && character <= '~')
-        putchar(character);
-    else
-        printf("\\x%02x", (unsigned char)character);
-}
-
-static void print_text(const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        print_character(text[i]);
-}
+#include "out.h"
 
 static void print_field(const char *name, const char *text)
 {
     printf("%-11s", name);
-    print_text(text, strlen(text));
+    warm_out_text(stdout, text, strlen(text));
     putchar('\n');
 }
 
@@ -55,7 +39,7 @@ static void print_spec(const char *preimage)
     size_t length = strlen(text);
     tkj_key_field(preimage, "spec", &text, &length);
     fputs("spec       ", stdout);
-    print_text(text, length);
+    warm_out_text(stdout, text, length);
     putchar('\n');
 }
 
@@ -66,7 +50,7 @@ static void print_preimage(const char *preimage)
     while (*preimage != '\0') {
         const size_t length = strcspn(preimage, "\n");
         fputs("  ", stdout);
-        print_text(preimage, length);
+        warm_out_text(stdout, preimage, length);
         putchar('\n');
         preimage += length;
         preimage += *preimage == '\n';
@@ -98,9 +82,9 @@ static void print_record(const warm_pack_view *view, const tkj_pack_record *reco
     if (tkj_entry_decode(view->bytes + record->offset, record->size, &entry) != NULL)
         return; /* the pack is sound: it does not happen */
     printf("%s  cu%lu  ", key, (unsigned long)record->major);
-    print_text(entry.target, strlen(entry.target));
+    warm_out_text(stdout, entry.target, strlen(entry.target));
     printf("  %zu  ", record->size);
-    print_text(entry.entry_name, strlen(entry.entry_name));
+    warm_out_text(stdout, entry.entry_name, strlen(entry.entry_name));
     putchar('\n');
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file inspect_view.h @brief An entry or a pack for a person and for a program, on stdout.
- */
+/** @file inspect_view.h @brief An entry or a pack for a person and for a program. */
 #ifndef TKJ_WARM_INSPECT_VIEW_H
 #define TKJ_WARM_INSPECT_VIEW_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,10 +25,10 @@ typedef struct warm_pack_view {
     size_t size;
 } warm_pack_view;
 
-/** Names of the fields, one a line. Texts are escaped: they come from the file. */
+/** Prints the names of the fields, one a line. Texts are escaped: they come from the file. */
 void warm_inspect_text_entry(const warm_entry_view *view);
 
-/** A line on the pack, then one an entry: key, toolchain, target, bytes, entry name. */
+/** Prints a line on the pack, then one an entry: key, toolchain, target, bytes, entry name. */
 void warm_inspect_text_pack(const warm_pack_view *view);
 
 /**
@@ -38,16 +38,16 @@ void warm_inspect_text_pack(const warm_pack_view *view);
  *      "payload_bytes", "spec", "preimage"}
  * kind is "cubin" or "ptx"; spec is null if the preimage names none, preimage is there if it was
  * asked for.
- * @return false if there was no memory for it
+ * @return NULL if there was no memory for it
  */
-bool warm_inspect_json_entry(const warm_entry_view *view);
+json_t *warm_inspect_json_entry(const warm_entry_view *view);
 
 /**
  * One object:
  *     {"format": "pack", "bytes", "digest", "count",
  *      "entries": [{"key", "major", "target", "bytes", "entry_name"}]}
- * @return false if there was no memory for it
+ * @return NULL if there was no memory for it
  */
-bool warm_inspect_json_pack(const warm_pack_view *view);
+json_t *warm_inspect_json_pack(const warm_pack_view *view);
 
 #endif /* TKJ_WARM_INSPECT_VIEW_H */

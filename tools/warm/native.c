@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "native.h"
 
+#include "complain.h"
 #include "context.h"
 #include "driver.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "complain.h"
 #include "spec.h"
 
 #define BIT(enumerator) (1u << (enumerator))

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "complain.h"
 #include "prelude.h"
 #include "spec.h"
 
