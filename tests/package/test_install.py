@@ -107,8 +107,20 @@ class Files(Installed):
         names += [f"libtopk_jit.so.{version}", f"libtopk_jit.so.{version.rpartition('.')[0]}"]
         self.assertEqual(self.names(self.lib), sorted(names))
 
+    def test_manual_page_and_completions_of_the_command_are_those_that_it_prints(self):
+        command = self.bin / "topk-jit-warm"
+        for printed, folder, name in (
+            (["manual"], (cached("CMAKE_INSTALL_MANDIR") or "share/man") + "/man1",
+             "topk-jit-warm.1"),
+            (["completions", "bash"],
+             (cached("CMAKE_INSTALL_DATADIR") or "share") + "/bash-completion/completions",
+             "topk-jit-warm"),
+        ):
+            self.assertEqual(self.names(folder), [name])
+            self.assertEqual((self.prefix / folder / name).read_text(), must(command, *printed))
+
     def test_what_is_read_as_text_names_no_place_of_this_machine(self):
-        read = [p for p in self.prefix.rglob("*") if p.suffix in (".cmake", ".pc", ".h")]
+        read = [p for p in self.prefix.rglob("*") if p.suffix in (".cmake", ".pc", ".h", ".1")]
         self.assertGreaterEqual(len(read), 8)
         for path in read:
             for place in (ROOT, BUILD, self.folder / "first"):

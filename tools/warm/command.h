@@ -160,25 +160,25 @@ struct warm_command {
 
 /** Defines take_MEMBER, for an option without a value: sets a bool of the options. */
 #define WARM_TAKE_FLAG(type, member)                                                               \
-    static bool take_##member(const char *value, void *options)                                    \
+    static bool take_##member(const char *value, void *into)                                       \
     {                                                                                              \
         (void)value;                                                                               \
-        return ((type *)options)->member = true;                                                   \
+        return ((type *)into)->member = true;                                                      \
     }
 
 /** Defines take_MEMBER: sets a borrowed text of the options; an empty one is refused. */
 #define WARM_TAKE_TEXT(type, member)                                                               \
-    static bool take_##member(const char *value, void *options)                                    \
+    static bool take_##member(const char *value, void *into)                                       \
     {                                                                                              \
-        ((type *)options)->member = value;                                                         \
+        ((type *)into)->member = value;                                                            \
         return value[0] != '\0';                                                                   \
     }
 
 /** Defines take_MEMBER: sets a char[PATH_MAX] of the options to an absolute path (paths.h). */
 #define WARM_TAKE_PATH(type, member)                                                               \
-    static bool take_##member(const char *value, void *options)                                    \
+    static bool take_##member(const char *value, void *into)                                       \
     {                                                                                              \
-        return warm_path_absolute(value, ((type *)options)->member);                               \
+        return warm_path_absolute(value, ((type *)into)->member);                                  \
     }
 
 #endif /* TKJ_WARM_COMMAND_H */
