@@ -87,15 +87,15 @@ enum {
 
 typedef struct warm_option {
     const char *name;      /* without its dashes; NULL ends a table */
-    char letter;           /* 0 = none */
     const char *argument;  /* what help calls its value, such as "DIR"; NULL = it has none */
     const char *group;     /* heading in help, of this and those that follow; NULL = as before */
     const char *help;      /* what it means */
     const char *otherwise; /* what holds if it is not given; NULL = not worth a word */
     const char *expected;  /* what a value should be, for complaints; NULL = one of the words */
     warm_words *words;     /* NULL = no known set */
-    bool list;             /* values are separated by commas; take gets each */
     warm_complete complete;
+    char letter;     /* 0 = none */
+    bool list;       /* values are separated by commas; take gets each */
     unsigned common; /* 0 = the command's own, else the WARM_COMMON_ that has it */
     /** Puts a value (NULL if it has none) into the command's options, or the warm_common of a
      * common one. @return false = it is none; the parser says so */

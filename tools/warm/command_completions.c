@@ -72,7 +72,7 @@ static const char script_head[] =
     "_topk_jit_warm()\n"
     "{\n"
     "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-    "    local command=${COMP_WORDS[1]} commands options kind=nothing words= prefix=\n"
+    "    local command=${COMP_WORDS[1]} commands options kind=nothing words='' prefix=''\n"
     "    COMPREPLY=()\n"
     "    if [[ $word == = ]]; then\n"
     "        word=\n"

@@ -83,14 +83,18 @@ static const warm_exit *lowest_from(const warm_exit *table, int least)
 
 bool warm_exit_at(const warm_command *command, size_t index, warm_exit *out)
 {
-    for (int least = 0;; least = out->code + 1) {
+    for (int least = 0;;) {
         const warm_exit *own = lowest_from(command->exits, least);
         const warm_exit *common = lowest_from(common_exits, least);
         if (own == NULL && common == NULL)
             return false;
-        *out = common == NULL || (own != NULL && own->code <= common->code) ? *own : *common;
-        if (index-- == 0)
+        const bool is_own = common == NULL || (own != NULL && own->code <= common->code);
+        const warm_exit *found = is_own ? own : common;
+        if (index-- == 0) {
+            *out = *found;
             return true;
+        }
+        least = found->code + 1;
     }
 }
 

@@ -22,13 +22,16 @@ typedef struct getopt_table {
 static void make_table(const warm_command *command, getopt_table *out)
 {
     *out = (getopt_table){.shorts = ":"}; /* a value that is missing is told apart */
+    char *letters = out->shorts + 1;
     const warm_option *option;
     for (int i = 0; i < OPTIONS_MAX && (option = warm_option_at(command, (size_t)i)) != NULL; i++) {
         const bool value = option->argument != NULL;
         out->longs[i] = (struct option){option->name, value ? required_argument : no_argument, NULL,
                                         FIRST_OPTION + i};
-        const char letter[] = {option->letter, value && option->letter != 0 ? ':' : '\0', '\0'};
-        strcat(out->shorts, letter);
+        if (option->letter != 0)
+            *letters++ = option->letter;
+        if (option->letter != 0 && value)
+            *letters++ = ':';
     }
 }
 
