@@ -2,7 +2,6 @@
 /** @file command_build.c @brief topk-jit-warm build: compiles kernels into the cache ahead of time.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "build_json.h"
@@ -10,41 +9,12 @@
 #include "builders.h"
 #include "commands.h"
 #include "complain.h"
+#include "create_context.h"
 #include "native.h"
 #include "out.h"
 #include "out_json.h"
 #include "product.h"
 #include "report.h"
-
-/** A warning says what the failure of a kernel says again; only the compiler's log is more. */
-static topk_jit_log_level log_level(unsigned verbose)
-{
-    if (verbose > 0)
-        return verbose == 1 ? TOPK_JIT_LOG_INFO : TOPK_JIT_LOG_DEBUG;
-    return getenv("TOPK_JIT_LOG") == NULL ? TOPK_JIT_LOG_ERROR : 0; /* 0: as it says */
-}
-
-static const char *path_or_null(const char *path)
-{
-    return path[0] != '\0' ? path : NULL;
-}
-
-static topk_jit_context *create_context(const warm_call *call, warm_report *report)
-{
-    const warm_options *given = call->options;
-    topk_jit_options options = TOPK_JIT_OPTIONS_INIT;
-    options.log_callback = warm_report_log;
-    options.log_user = report;
-    options.log_level = log_level(call->common.verbose);
-    options.cache_dir = path_or_null(call->common.cache_dir);
-    options.template_dir = path_or_null(given->template_dir);
-    options.nvrtc_path = given->nvrtc;
-    options.mode = TOPK_JIT_MODE_AUTO; /* to warm is to write, whatever servers here may do */
-    topk_jit_context *context = NULL;
-    if (topk_jit_context_create(&context, &options) != TOPK_JIT_OK)
-        warm_complain("%s", topk_jit_last_error()->message);
-    return context;
-}
 
 /** The GPUs named on the command line, then those present if it says so. */
 static int list_gpus(const warm_options *options, topk_jit_context *context, warm_gpu *out,
@@ -109,7 +79,13 @@ static int run(const warm_call *call)
     }
     warm_report report;
     warm_report_init(&report);
-    topk_jit_context *context = create_context(call, &report);
+    topk_jit_options wanted = TOPK_JIT_OPTIONS_INIT;
+    wanted.log_callback = warm_report_log;
+    wanted.log_user = &report;
+    wanted.template_dir = options->template_dir[0] != '\0' ? options->template_dir : NULL;
+    wanted.nvrtc_path = options->nvrtc;
+    wanted.mode = TOPK_JIT_MODE_AUTO; /* to warm is to write, whatever servers here may do */
+    topk_jit_context *context = warm_context_create(&call->common, &wanted);
     int code = WARM_EXIT_FAILED;
     if (context != NULL)
         code = build_product(call, context, &report);
