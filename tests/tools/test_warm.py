@@ -21,6 +21,7 @@ class Product(warm_command.WarmTest):
             "--arch sm_90a,sm_90 --topk 9004,9004,9008 --dtype float32,bfloat16",
             "--layout plain,paged --page-size 1,64",
         )
+        self.follows("build", result)
         specs = {kernel["spec"] for kernel in result["kernels"]}
         self.assertEqual(len(specs), 2 * 2 * (1 + 2))
         self.assertEqual({kernel["target"] for kernel in result["kernels"]}, {"sm_90"})

@@ -12,8 +12,12 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's, whichever Python this is
+import fastjsonschema  # noqa: E402
+
 BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
 TEMPLATES = pathlib.Path(__file__).parents[2] / "kernel_templates"
+SCHEMAS = pathlib.Path(__file__).parent / "schemas"
 TIMEOUT_SECONDS = 300
 
 
@@ -54,6 +58,10 @@ class WarmTest(unittest.TestCase):
         done = self.warm("--json", *arguments, **options)
         self.assertEqual(done.returncode, status, done.stderr)
         return json.loads(done.stdout)
+
+    def follows(self, schema, said):
+        """What a command says to programs is as schemas/SCHEMA.json has it."""
+        fastjsonschema.validate(json.loads((SCHEMAS / f"{schema}.json").read_text()), said)
 
     def entries(self, cache=None):
         """Every file of a cache, by its name below the root."""
