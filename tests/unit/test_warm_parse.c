@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,8 +58,10 @@ static int parse(warm_call *call, const char *const words[6])
     static char text[8][32];
     char *argv[8] = {text[0]};
     int argc = 1;
-    for (; argc < 7 && words[argc - 1] != NULL; argc++)
-        argv[argc] = strcpy(text[argc], words[argc - 1]);
+    for (; argc < 7 && words[argc - 1] != NULL; argc++) {
+        snprintf(text[argc], sizeof text[argc], "%s", words[argc - 1]);
+        argv[argc] = text[argc];
+    }
     return warm_parse(&command, argc, argv, call);
 }
 

@@ -18,7 +18,7 @@ void warm_wrap(FILE *to, const char *text, size_t length, size_t column, size_t 
             putc(' ', to);
             column++;
         }
-        fwrite(text, 1, word, to);
+        fprintf(to, "%.*s", (int)word, text);
         column += word;
         text += word + (blank != NULL);
     }
