@@ -25,6 +25,7 @@
     X("cuMemcpyDtoH_v2", download, (void *, CUdeviceptr, size_t))                                  \
     X("cuMemcpyDtoD_v2", copy, (CUdeviceptr, CUdeviceptr, size_t))                                 \
     X("cuMemsetD8_v2", fill, (CUdeviceptr, unsigned char, size_t))                                 \
+    X("cuMemsetD8Async", fill_on, (CUdeviceptr, unsigned char, size_t, CUstream))                  \
     X("cuStreamBeginCapture_v2", capture_begin, (CUstream, CUstreamCaptureMode))                   \
     X("cuStreamEndCapture", capture_end, (CUstream, CUgraph *))                                    \
     X("cuGraphInstantiateWithFlags", graph_instantiate,                                            \
@@ -177,6 +178,12 @@ void tkj_gpu_fill(void *device, unsigned char byte, size_t size)
 {
     if (size > 0)
         finish(cuda.fill((uintptr_t)device, byte, size), "fill memory");
+}
+
+void tkj_gpu_fill_on(CUstream stream, void *device, unsigned char byte, size_t size)
+{
+    if (size > 0)
+        must(cuda.fill_on((uintptr_t)device, byte, size, stream), "fill memory");
 }
 
 void tkj_gpu_capture_begin(CUstream stream)
