@@ -34,11 +34,12 @@ typedef struct host_calls {
     tkj_launch bare;
 } host_calls;
 
-static void describe(host_tensor *out, int64_t rows, int64_t columns, DLDataType dtype)
+static void describe(CUstream stream, host_tensor *out, int64_t rows, int64_t columns,
+                     DLDataType dtype)
 {
     const size_t bytes = (size_t)(rows * (columns > 0 ? columns : 1)) * dtype.bits / 8;
     void *data = tkj_gpu_allocate(bytes);
-    tkj_gpu_fill(data, 0, bytes);
+    tkj_gpu_fill(stream, data, 0, bytes);
     out->shape[0] = rows;
     out->shape[1] = columns;
     out->tensor = (DLTensor){data, {kDLCUDA, 0}, columns > 0 ? 2 : 1, dtype, out->shape, NULL, 0};
@@ -49,13 +50,13 @@ static void create(host_calls *it, topk_jit_context *context, CUstream stream)
     static const DLDataType float32 = {kDLFloat, 32, 1}, int32 = {kDLInt, 32, 1},
                             int64 = {kDLInt, 64, 1};
     *it = (host_calls){.context = context, .stream = stream};
-    describe(&it->score, ROWS, WIDTH, float32);
-    describe(&it->lengths, ROWS, 0, int32);
-    describe(&it->table, ROWS, WIDTH / PAGE_SIZE, int32);
-    describe(&it->offsets, ROWS, 0, int32);
-    describe(&it->indices, ROWS, TOPK, int32);
-    describe(&it->long_indices, ROWS, WIDTH, int64);
-    describe(&it->values, ROWS, WIDTH, float32);
+    describe(stream, &it->score, ROWS, WIDTH, float32);
+    describe(stream, &it->lengths, ROWS, 0, int32);
+    describe(stream, &it->table, ROWS, WIDTH / PAGE_SIZE, int32);
+    describe(stream, &it->offsets, ROWS, 0, int32);
+    describe(stream, &it->indices, ROWS, TOPK, int32);
+    describe(stream, &it->long_indices, ROWS, WIDTH, int64);
+    describe(stream, &it->values, ROWS, WIDTH, float32);
     it->args = (topk_jit_select_args)TOPK_JIT_SELECT_ARGS_INIT;
     it->args.score = &it->score.tensor;
     it->args.lengths = &it->lengths.tensor;

@@ -34,18 +34,19 @@ static size_t round_up(size_t size)
 }
 
 /** Extends what the first `done` bytes hold to all of them, over and over. */
-static void repeat(void *memory, size_t done, size_t size)
+static void repeat(CUstream stream, void *memory, size_t done, size_t size)
 {
     while (done < size) {
         const size_t part = done < size - done ? done : size - done;
-        tkj_gpu_copy((char *)memory + done, memory, part);
+        tkj_gpu_copy(stream, (char *)memory + done, memory, part);
         done += part;
     }
 }
 
 /** Allocates `copies` of a tensor, of which the host has the first `known` bytes.
  *  @return bytes from copy to copy */
-static size_t upload(bench_call *call, bench_slot slot, const void *host, size_t known, int copies)
+static size_t upload(CUstream stream, bench_call *call, bench_slot slot, const void *host,
+                     size_t known, int copies)
 {
     const size_t bytes = bench_call_bytes(call, slot);
     const size_t copy_bytes = round_up(bytes);
@@ -54,16 +55,16 @@ static size_t upload(bench_call *call, bench_slot slot, const void *host, size_t
     if (host == NULL)
         return copy_bytes;
     tkj_gpu_upload(memory, host, known);
-    repeat(memory, known, bytes);
-    tkj_gpu_fill(memory + bytes, 0, copy_bytes - bytes);
-    repeat(memory, copy_bytes, copy_bytes * (size_t)copies);
+    repeat(stream, memory, known, bytes);
+    tkj_gpu_fill(stream, memory + bytes, 0, copy_bytes - bytes);
+    repeat(stream, memory, copy_bytes, copy_bytes * (size_t)copies);
     return copy_bytes;
 }
 
-static void upload_vector(bench_call *call, bench_slot slot, const int32_t *host)
+static void upload_vector(CUstream stream, bench_call *call, bench_slot slot, const int32_t *host)
 {
     if (host != NULL)
-        upload(call, slot, host, bench_call_bytes(call, slot), 1);
+        upload(stream, call, slot, host, bench_call_bytes(call, slot), 1);
 }
 
 /** What a selection asks for. */
@@ -87,18 +88,18 @@ void bench_input_create(bench_input *input, const bench_gpu *gpu, const bench_ca
     bench_rows_create(rows, what);
     bench_call_init(call, what);
     const size_t row_bytes = (size_t)what->width * bench_case_score_size(what);
-    input->score_bytes =
-        upload(call, BENCH_SCORE, rows->scores, (size_t)rows->distinct * row_bytes, input->copies);
-    upload_vector(call, BENCH_LENGTHS, rows->lengths);
-    upload_vector(call, BENCH_ROW_STARTS, rows->starts);
-    upload_vector(call, BENCH_OFFSETS, rows->offsets);
-    upload_vector(call, BENCH_ROW_TO_BATCH, rows->row_to_batch);
+    input->score_bytes = upload(gpu->stream, call, BENCH_SCORE, rows->scores,
+                                (size_t)rows->distinct * row_bytes, input->copies);
+    upload_vector(gpu->stream, call, BENCH_LENGTHS, rows->lengths);
+    upload_vector(gpu->stream, call, BENCH_ROW_STARTS, rows->starts);
+    upload_vector(gpu->stream, call, BENCH_OFFSETS, rows->offsets);
+    upload_vector(gpu->stream, call, BENCH_ROW_TO_BATCH, rows->row_to_batch);
     if (rows->table != NULL)
         input->table_bytes =
-            upload(call, BENCH_TABLE, rows->table,
+            upload(gpu->stream, call, BENCH_TABLE, rows->table,
                    (size_t)(rows->tables * rows->entries) * sizeof *rows->table, input->copies);
     for (int slot = BENCH_INDICES; slot < BENCH_SLOTS; slot++)
-        upload(call, (bench_slot)slot, NULL, 0, 1);
+        upload(gpu->stream, call, (bench_slot)slot, NULL, 0, 1);
     add_workspace(call);
 }
 

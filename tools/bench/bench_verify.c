@@ -26,8 +26,8 @@ typedef struct outputs {
 static void poison(const bench_input *input)
 {
     for (int slot = BENCH_INDICES; slot < BENCH_SLOTS; slot++)
-        tkj_gpu_fill_on(input->gpu->stream, bench_input_data(input, (bench_slot)slot),
-                        TKJ_GUARDED_POISON, bench_call_bytes(&input->call, (bench_slot)slot));
+        tkj_gpu_fill(input->gpu->stream, bench_input_data(input, (bench_slot)slot),
+                     TKJ_GUARDED_POISON, bench_call_bytes(&input->call, (bench_slot)slot));
 }
 
 static void download(const bench_input *input, outputs *out)

@@ -23,9 +23,8 @@
     X("cuMemFree_v2", release, (CUdeviceptr))                                                      \
     X("cuMemcpyHtoD_v2", upload, (CUdeviceptr, const void *, size_t))                              \
     X("cuMemcpyDtoH_v2", download, (void *, CUdeviceptr, size_t))                                  \
-    X("cuMemcpyDtoD_v2", copy, (CUdeviceptr, CUdeviceptr, size_t))                                 \
-    X("cuMemsetD8_v2", fill, (CUdeviceptr, unsigned char, size_t))                                 \
-    X("cuMemsetD8Async", fill_on, (CUdeviceptr, unsigned char, size_t, CUstream))                  \
+    X("cuMemcpyDtoDAsync_v2", copy, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                  \
+    X("cuMemsetD8Async", fill, (CUdeviceptr, unsigned char, size_t, CUstream))                     \
     X("cuStreamBeginCapture_v2", capture_begin, (CUstream, CUstreamCaptureMode))                   \
     X("cuStreamEndCapture", capture_end, (CUstream, CUgraph *))                                    \
     X("cuGraphInstantiateWithFlags", graph_instantiate,                                            \
@@ -149,17 +148,12 @@ void tkj_gpu_free(void *memory)
     must(cuda.release((uintptr_t)memory), "free memory");
 }
 
-/** Copies and fills within the device return early, and other streams do not wait for them. */
-static void finish(CUresult result, const char *what)
-{
-    must(result, what);
-    tkj_gpu_synchronize(NULL);
-}
-
 void tkj_gpu_upload(void *device, const void *host, size_t size)
 {
-    if (size > 0)
-        finish(cuda.upload((uintptr_t)device, host, size), "copy to the device");
+    if (size == 0)
+        return;
+    must(cuda.upload((uintptr_t)device, host, size), "copy to the device");
+    tkj_gpu_synchronize(NULL); /* it may return early, and other streams do not wait for it */
 }
 
 void tkj_gpu_download(void *host, const void *device, size_t size)
@@ -168,22 +162,16 @@ void tkj_gpu_download(void *host, const void *device, size_t size)
         must(cuda.download(host, (uintptr_t)device, size), "copy from the device");
 }
 
-void tkj_gpu_copy(void *to, const void *from, size_t size)
+void tkj_gpu_copy(CUstream stream, void *to, const void *from, size_t size)
 {
     if (size > 0)
-        finish(cuda.copy((uintptr_t)to, (uintptr_t)from, size), "copy memory");
+        must(cuda.copy((uintptr_t)to, (uintptr_t)from, size, stream), "copy memory");
 }
 
-void tkj_gpu_fill(void *device, unsigned char byte, size_t size)
+void tkj_gpu_fill(CUstream stream, void *device, unsigned char byte, size_t size)
 {
     if (size > 0)
-        finish(cuda.fill((uintptr_t)device, byte, size), "fill memory");
-}
-
-void tkj_gpu_fill_on(CUstream stream, void *device, unsigned char byte, size_t size)
-{
-    if (size > 0)
-        must(cuda.fill_on((uintptr_t)device, byte, size, stream), "fill memory");
+        must(cuda.fill((uintptr_t)device, byte, size, stream), "fill memory");
 }
 
 void tkj_gpu_capture_begin(CUstream stream)

@@ -37,18 +37,18 @@ void tkj_gpu_synchronize(CUstream stream);
  *  joins the other one's capture. */
 void tkj_gpu_stream_wait(CUstream stream, CUstream other);
 
-/** Device memory, aligned to 256 bytes; size 0 gives 256 bytes. What is written to it here is there
- *  for every stream when the call returns. */
+/** Device memory, aligned to 256 bytes; size 0 gives 256 bytes. What is uploaded is there for
+ *  every stream when the call returns. */
 void *tkj_gpu_allocate(size_t size);
 void tkj_gpu_free(void *memory);
 void tkj_gpu_upload(void *device, const void *host, size_t size);
 void tkj_gpu_download(void *host, const void *device, size_t size);
-void tkj_gpu_copy(void *to, const void *from, size_t size);
-void tkj_gpu_fill(void *device, unsigned char byte, size_t size);
 
-/** Enqueues it. Large fills are kernels, and once a second stream has run a few of them, every
- * kernel takes 0.2 us more (H200): what is to be timed is filled on the stream that it runs on. */
-void tkj_gpu_fill_on(CUstream stream, void *device, unsigned char byte, size_t size);
+/** Copies and fills within the device are enqueued. Large ones are kernels, and once a second
+ * stream has run eight of those, every launch takes 0.2 us more, whose ever it is (H200): what is
+ * to be timed is written on the stream that it is timed on. */
+void tkj_gpu_copy(CUstream stream, void *to, const void *from, size_t size);
+void tkj_gpu_fill(CUstream stream, void *device, unsigned char byte, size_t size);
 
 /** Captures what is enqueued on the stream between begin and end. Global mode: the strictest. */
 void tkj_gpu_capture_begin(CUstream stream);

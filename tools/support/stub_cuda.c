@@ -176,8 +176,8 @@ EXPORT_NOTHING(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flag
 EXPORT_NOTHING(cuMemFree_v2, (CUdeviceptr memory))
 EXPORT_NOTHING(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t size))
 EXPORT_NOTHING(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t size))
-EXPORT_NOTHING(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t size))
-EXPORT_NOTHING(cuMemsetD8_v2, (CUdeviceptr memory, unsigned char byte, size_t size))
+EXPORT_NOTHING(cuMemcpyDtoDAsync_v2,
+               (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream))
 EXPORT_NOTHING(cuMemsetD8Async,
                (CUdeviceptr memory, unsigned char byte, size_t size, CUstream stream))
 EXPORT_NOTHING(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))
