@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "product.h"
+#include "kernels.h"
 #include "report.h"
 
 /**

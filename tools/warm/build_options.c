@@ -22,6 +22,29 @@ static bool take_arch(const char *word, void *options)
     return true;
 }
 
+static bool take_source(const char *path, warm_source_kind kind, warm_options *out)
+{
+    if (path[0] == '\0' || out->source_count == WARM_SOURCES_MAX)
+        return false;
+    out->sources[out->source_count++] = (warm_source){kind, path};
+    return true;
+}
+
+static bool take_model_config(const char *path, void *options)
+{
+    return take_source(path, WARM_SOURCE_MODEL_CONFIG, options);
+}
+
+static bool take_manifest(const char *path, void *options)
+{
+    return take_source(path, WARM_SOURCE_MANIFEST, options);
+}
+
+static bool take_recording(const char *path, void *options)
+{
+    return take_source(path, WARM_SOURCE_RECORDING, options);
+}
+
 static bool take_operation(const char *word, void *options)
 {
     topk_jit_operation value;
@@ -131,6 +154,9 @@ ENUM_WORDS(tie_break_words, topk_jit_tie_break, tkj_tie_break_name, 0)
 
 _Static_assert(TOPK_JIT_INT64 == TOPK_JIT_INT32 + 1, "they are the last dtypes");
 
+#define SOURCE_EXPECTED "a file, at most 64 of them"
+_Static_assert(WARM_SOURCES_MAX == 64, "SOURCE_EXPECTED says so");
+
 const warm_option warm_build_options[] = {
     {.name = "arch",
      .argument = "LIST",
@@ -139,6 +165,25 @@ const warm_option warm_build_options[] = {
      .words = arch_words,
      .list = true,
      .take = take_arch},
+    {.name = "model-config",
+     .argument = "FILE",
+     .group = "Files that say what is compiled; each may be given several times",
+     .help = "a model's Hugging Face config.json: what its server needs",
+     .expected = SOURCE_EXPECTED,
+     .complete = WARM_COMPLETE_FILES,
+     .take = take_model_config},
+    {.name = "manifest",
+     .argument = "FILE",
+     .help = "a JSON list of specs and targets",
+     .expected = SOURCE_EXPECTED,
+     .complete = WARM_COMPLETE_FILES,
+     .take = take_manifest},
+    {.name = "recording",
+     .argument = "FILE",
+     .help = "what servers wrote down by TOPK_JIT_RECORD",
+     .expected = SOURCE_EXPECTED,
+     .complete = WARM_COMPLETE_FILES,
+     .take = take_recording},
     {.name = "operation",
      .argument = "LIST",
      .group = "What is compiled (defaults in brackets)",

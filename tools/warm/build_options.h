@@ -14,12 +14,27 @@
 
 #define WARM_TARGETS_MAX 64
 #define WARM_TOPK_MAX 256
+#define WARM_SOURCES_MAX 64
+
+typedef enum warm_source_kind {
+    WARM_SOURCE_MODEL_CONFIG,
+    WARM_SOURCE_MANIFEST,
+    WARM_SOURCE_RECORDING,
+} warm_source_kind;
+
+/** A file that says what to build. */
+typedef struct warm_source {
+    warm_source_kind kind;
+    const char *path; /* borrowed from argv */
+} warm_source;
 
 /** Sets of enumerators: bit n is enumerator n. 0 = the option was not given. */
 typedef struct warm_options {
     tkj_target targets[WARM_TARGETS_MAX];
     size_t target_count;
     bool native; /* --arch native: the GPUs present, too */
+    warm_source sources[WARM_SOURCES_MAX];
+    size_t source_count;
     int64_t topk[WARM_TOPK_MAX];
     size_t topk_count;
     uint32_t operations;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <topk_jit/topk_jit.h>
 
-#include "product.h"
+#include "kernels.h"
 #include "report.h"
 
 /**

@@ -8,20 +8,20 @@
 #include "build_options.h"
 #include "builders.h"
 #include "commands.h"
-#include "complain.h"
 #include "create_context.h"
+#include "kernels.h"
 #include "native.h"
 #include "out.h"
 #include "out_json.h"
-#include "product.h"
 #include "report.h"
+#include "sources.h"
 
 /** The GPUs named on the command line, then those present if it says so. */
 static int list_gpus(const warm_options *options, topk_jit_context *context, warm_gpu *out,
                      size_t *count)
 {
     for (*count = 0; *count < options->target_count; ++*count)
-        out[*count] = (warm_gpu){options->targets[*count].architecture, options->targets[*count]};
+        out[*count] = warm_gpu_of(options->targets[*count]);
     if (!options->native)
         return WARM_EXIT_DONE;
     size_t present = 0;
@@ -49,15 +49,25 @@ static int print_result(const warm_call *call, const warm_kernels *kernels,
     return warm_out_end(true);
 }
 
-static int build_product(const warm_call *call, topk_jit_context *context, warm_report *report)
+static int list_kernels(const warm_options *options, topk_jit_context *context, warm_kernels *out)
 {
-    const warm_options *options = call->options;
     warm_gpu gpus[WARM_TARGETS_MAX + WARM_NATIVE_MAX];
     size_t gpu_count = 0;
-    warm_kernels kernels = {0};
+    warm_pairs pairs = {0};
     int code = list_gpus(options, context, gpus, &gpu_count);
     if (code == WARM_EXIT_DONE)
-        code = warm_product(options, gpus, gpu_count, &kernels);
+        code = warm_sources(options, (warm_gpus){gpus, gpu_count}, &pairs);
+    if (code == WARM_EXIT_DONE)
+        code = warm_kernels_of(&pairs, out);
+    warm_pairs_release(&pairs);
+    return code;
+}
+
+static int build_kernels(const warm_call *call, topk_jit_context *context, warm_report *report)
+{
+    const warm_options *options = call->options;
+    warm_kernels kernels = {0};
+    int code = list_kernels(options, context, &kernels);
     if (code != WARM_EXIT_DONE)
         goto cleanup;
     warm_build(context, &kernels, builder_count(options), report);
@@ -73,10 +83,8 @@ cleanup:
 static int run(const warm_call *call)
 {
     const warm_options *options = call->options;
-    if (options->target_count == 0 && !options->native) {
-        warm_complain("--arch is missing, such as --arch sm_90 or --arch native");
+    if (!warm_sources_allow(options))
         return WARM_EXIT_USAGE;
-    }
     warm_report report;
     warm_report_init(&report);
     topk_jit_options wanted = TOPK_JIT_OPTIONS_INIT;
@@ -88,7 +96,7 @@ static int run(const warm_call *call)
     topk_jit_context *context = warm_context_create(&call->common, &wanted);
     int code = WARM_EXIT_FAILED;
     if (context != NULL)
-        code = build_product(call, context, &report);
+        code = build_kernels(call, context, &report);
     topk_jit_context_destroy(context);
     warm_report_release(&report);
     return code;
@@ -97,6 +105,7 @@ static int run(const warm_call *call)
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "every kernel is in the cache"},
     {WARM_EXIT_FAILED, "a kernel could not be compiled or stored, or the result not be written"},
+    {WARM_EXIT_USAGE, "the command line, or a file that it names, is wrong: nothing was done"},
     {WARM_EXIT_NO_GPU, "--arch native, and there is no GPU"},
     {0, NULL},
 };
@@ -105,6 +114,9 @@ static const warm_example examples[] = {
     {"topk-jit-warm --arch sm_90,sm_100 --dtype float32,bfloat16 --layout plain,paged "
      "--page-size 64",
      "what two kinds of GPU need for pages of 64 and for plain rows"},
+    {"topk-jit-warm --arch sm_90,sm_100 --model-config config.json", "what a model's server needs"},
+    {"topk-jit-warm --manifest kernels.json --recording server.specs --arch sm_90",
+     "what is listed, and what servers met"},
     {"topk-jit-warm --arch native", "the default kernels for the GPUs of this machine"},
     {NULL, NULL},
 };
@@ -117,6 +129,39 @@ const warm_command warm_command_build = {
         "Compiles top-k kernels into the cache, so that a server which starts later finds them and "
         "needs no compiler. Needs NVRTC, but no driver and no GPU. Every LIST is separated by "
         "commas; all combinations of all lists are built, each kernel once."
+        "\n\n"
+        "What is built is the union of all files and options, each kernel once. Options that "
+        "describe kernels, from --topk to --check, are a product of their own, which is built if "
+        "one of them is given or no file is; with --model-config they stand in place of what the "
+        "model says. A file is never partly used: if anything in it is wrong, nothing is built."
+        "\n\n"
+        "--model-config reads a config.json of at most 4 MiB. A model is known by its keys: one "
+        "with index_topk selects that many (DeepSeek V3.2, DeepSeek V4, GLM-5), also where it is "
+        "in text_config, language_config or llm_config. Built is what its server calls: scores "
+        "float32, whatever torch_dtype says, indices int32, layouts paged and ragged; pages of 1 "
+        "and of 64 tokens, or, where compress_ratios or compress_rates.compressed_sparse_attention "
+        "says that keys are compressed, of 256 tokens, thus 256 / ratio keys. --dtype, --layout, "
+        "--page-size, --index-dtype, --tie-break and the options after it replace these; --topk "
+        "and --operation are refused beside it. max_position_embeddings chooses no kernel: it is "
+        "checked against what int32 indices reach. index_n_heads and index_head_dim are checked to "
+        "be numbers. A model that selects in two steps (index_kpool, candidate_topk_blocks), or "
+        "that has no index_topk, is refused."
+        "\n\n"
+        "--manifest reads JSON of at most 4 MiB, whose schema is installed as "
+        "share/topk_jit/manifest.schema.json:"
+        "\n\n"
+        "  {\"version\": 1,\n"
+        "   \"targets\": [\"sm_90\", \"sm_100\"],\n"
+        "   \"kernels\": [{\"spec\": \"layout=paged,topk=2048,page_size=64\"},\n"
+        "               {\"spec\": \"operation=fast_topk,topk=8,index=int64\",\n"
+        "                \"targets\": [\"compute_90\"]}]}"
+        "\n\n"
+        "A kernel is built for its own targets, else for those of the manifest, else for --arch; "
+        "either of them may be left out. Fields of a spec that are left out have their default. "
+        "Unknown keys, and keys that are there twice, are errors."
+        "\n\n"
+        "--recording reads a file of at most 16 MiB with one spec a line, as servers with "
+        "TOPK_JIT_RECORD append them; a line that is not as they write it is an error."
         "\n\n"
         "Operation fast_topk has none of the options from --layout to --check: together with "
         "select "

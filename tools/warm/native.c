@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "native.h"
 
+#include "command.h"
 #include "complain.h"
 #include "context.h"
 #include "driver.h"
@@ -54,7 +55,7 @@ int warm_native(topk_jit_context *context, warm_gpu out[WARM_NATIVE_MAX], size_t
         warm_complain("%s", topk_jit_last_error()->message);
         return WARM_EXIT_FAILED;
     }
-    /* equal architectures are left to warm_product, which lists each kernel once */
+    /* equal architectures are left to warm_pairs_unique */
     int code = WARM_EXIT_DONE;
     for (int i = 0; i < devices && *count < WARM_NATIVE_MAX && code == WARM_EXIT_DONE; i++) {
         code = describe(nvrtc, i, &out[*count]);

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "product.h"
+#include "pairs.h"
 
 #define WARM_NATIVE_MAX 64
 

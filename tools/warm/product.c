@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "product.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "complain.h"
 #include "spec.h"
 
@@ -59,56 +56,12 @@ static bool fast_topk_applies(const warm_options *options)
     return true;
 }
 
-/** Room for one more. @return NULL after a line on stderr */
-static warm_kernel *append(warm_kernels *kernels)
-{
-    if (kernels->count == kernels->capacity) {
-        const size_t capacity = kernels->capacity == 0 ? 64 : 2 * kernels->capacity;
-        warm_kernel *at = reallocarray(kernels->at, capacity, sizeof *at);
-        if (at == NULL) {
-            warm_complain("out of memory");
-            return NULL;
-        }
-        kernels->at = at;
-        kernels->capacity = capacity;
-    }
-    return &kernels->at[kernels->count++];
-}
-
-static bool is_listed(const warm_kernels *kernels, const topk_jit_spec *spec, tkj_target target)
-{
-    for (size_t i = 0; i < kernels->count; i++) {
-        const warm_kernel *kernel = &kernels->at[i];
-        if (kernel->target.architecture == target.architecture &&
-            kernel->target.ptx == target.ptx && memcmp(&kernel->spec, spec, sizeof *spec) == 0)
-            return true;
-    }
-    return false;
-}
-
 /** Everything that the product's steps share. */
 typedef struct cross_product {
     const warm_options *options;
-    const warm_gpu *gpus;
-    size_t gpu_count;
-    warm_kernels *out;
+    warm_gpus gpus;
+    warm_pairs *out;
 } cross_product;
-
-static int add_variants(const cross_product *product, const topk_jit_spec *spec,
-                        const warm_gpu *gpu)
-{
-    if (is_listed(product->out, spec, gpu->target))
-        return WARM_EXIT_DONE;
-    tkj_variant variants[TKJ_VARIANTS_MAX];
-    const size_t count = tkj_variants_enumerate(spec, gpu->architecture, variants);
-    for (size_t i = 0; i < count; i++) {
-        warm_kernel *kernel = append(product->out);
-        if (kernel == NULL)
-            return WARM_EXIT_FAILED;
-        *kernel = (warm_kernel){.spec = *spec, .variant = variants[i], .target = gpu->target};
-    }
-    return WARM_EXIT_DONE;
-}
 
 static int add_spec(const cross_product *product, const topk_jit_spec *spec)
 {
@@ -116,11 +69,7 @@ static int add_spec(const cross_product *product, const topk_jit_spec *spec)
         warm_complain("%s", topk_jit_last_error()->message);
         return WARM_EXIT_USAGE;
     }
-    const topk_jit_spec canonical = tkj_spec_canonical(spec);
-    int code = WARM_EXIT_DONE;
-    for (size_t i = 0; i < product->gpu_count && code == WARM_EXIT_DONE; i++)
-        code = add_variants(product, &canonical, &product->gpus[i]);
-    return code;
+    return warm_pairs_add(product->out, spec, product->gpus);
 }
 
 /* The loops of the product, one list each. They leave a set's members in ascending order. */
@@ -208,11 +157,9 @@ static int add_operations(const cross_product *product, int64_t topk)
     return code;
 }
 
-int warm_product(const warm_options *options, const warm_gpu *gpus, size_t gpu_count,
-                 warm_kernels *out)
+int warm_product(const warm_options *options, warm_gpus gpus, warm_pairs *out)
 {
-    *out = (warm_kernels){0};
-    const cross_product product = {options, gpus, gpu_count, out};
+    const cross_product product = {options, gpus, out};
     const bool select = (set_or(options->operations, SELECT) & SELECT) != 0;
     if (!(select ? select_applies(options) : fast_topk_applies(options)))
         return WARM_EXIT_USAGE;
@@ -222,11 +169,4 @@ int warm_product(const warm_options *options, const warm_gpu *gpus, size_t gpu_c
     for (size_t i = 0; i < options->topk_count && code == WARM_EXIT_DONE; i++)
         code = add_operations(&product, options->topk[i]);
     return code;
-}
-
-void warm_kernels_release(warm_kernels *kernels)
-{
-    for (size_t i = 0; i < kernels->count; i++)
-        free(kernels->at[i].error);
-    free(kernels->at);
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
 
-#include "product.h"
+#include "kernels.h"
 
 #define WARM_REPORT_SEEN_MAX 64
 
