@@ -14,13 +14,25 @@
 /** Room for what a value is, in a message. */
 #define GIVEN_SIZE 96
 
-static json_t *parse(const warm_file *file)
+/** Whether a file is text; jansson would skip its NUL bytes. */
+static bool is_text(const warm_file *file)
 {
     static const char mark[] = {'\xEF', '\xBB', '\xBF'};
     if (file->size >= sizeof mark && memcmp(file->bytes, mark, sizeof mark) == 0) {
         warm_complain("%s:1:1: it begins with a byte order mark, expected '{'", file->path);
-        return NULL;
+        return false;
     }
+    const uint8_t *nul = memchr(file->bytes, '\0', (size_t)file->size);
+    size_t line = 1;
+    for (const uint8_t *at = file->bytes; nul != NULL && at < nul; at++)
+        line += *at == '\n';
+    if (nul != NULL)
+        warm_complain("%s:%zu: it has a NUL byte, expected text", file->path, line);
+    return nul == NULL;
+}
+
+static json_t *parse(const warm_file *file)
+{
     json_error_t error;
     json_t *root =
         json_loadb((const char *)file->bytes, (size_t)file->size, JSON_REJECT_DUPLICATES, &error);
@@ -36,7 +48,7 @@ json_t *warm_source_json(const char *path)
 {
     warm_file file;
     json_t *root = NULL;
-    if (warm_source_file(path, WARM_SOURCE_JSON_MAX, &file))
+    if (warm_source_file(path, WARM_SOURCE_JSON_MAX, &file) && is_text(&file))
         root = parse(&file);
     warm_file_close(&file);
     if (root == NULL || json_is_object(root))
@@ -46,11 +58,12 @@ json_t *warm_source_json(const char *path)
     return NULL;
 }
 
-/** A text or number itself, of others the kind. */
+/** A text or number itself, of others the kind and size. */
 static void describe(const json_t *given, char out[GIVEN_SIZE])
 {
     if (json_is_object(given) || json_is_array(given)) {
-        snprintf(out, GIVEN_SIZE, "%s", json_is_object(given) ? "an object" : "an array");
+        snprintf(out, GIVEN_SIZE, "%s of %zu", json_is_object(given) ? "an object" : "an array",
+                 json_is_object(given) ? json_object_size(given) : json_array_size(given));
         return;
     }
     /* as JSON, and as ASCII: nothing in it steers a terminal */
@@ -78,8 +91,11 @@ bool warm_source_number(const char *path, const char *key, const json_t *given, 
                         int64_t highest, int64_t *out)
 {
     char expected[96];
-    snprintf(expected, sizeof expected, "a whole number from %" PRId64 " to %" PRId64, lowest,
-             highest);
+    if (lowest == highest)
+        snprintf(expected, sizeof expected, "%" PRId64, lowest);
+    else
+        snprintf(expected, sizeof expected, "a whole number from %" PRId64 " to %" PRId64, lowest,
+                 highest);
     if (!json_is_integer(given))
         return warm_source_wrong(path, key, given, expected);
     *out = json_integer_value(given);

@@ -62,6 +62,30 @@ static int add_source(const warm_options *options, const warm_source *source, wa
     }
 }
 
+static bool has_target(const warm_pairs *pairs, tkj_target target)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        if (pairs->at[i].gpu.target.architecture == target.architecture &&
+            pairs->at[i].gpu.target.ptx == target.ptx)
+            return true;
+    return false;
+}
+
+/** A GPU for which nothing is built is a misunderstanding. */
+static int check_gpus(warm_gpus gpus, const warm_pairs *pairs)
+{
+    for (size_t i = 0; i < gpus.count; i++) {
+        char name[TKJ_TARGET_NAME_SIZE];
+        if (has_target(pairs, gpus.at[i].target))
+            continue;
+        tkj_target_format(gpus.at[i].target, name);
+        warm_complain("--arch: %s applies to nothing: every kernel has targets in its manifest",
+                      name);
+        return WARM_EXIT_USAGE;
+    }
+    return WARM_EXIT_DONE;
+}
+
 int warm_sources(const warm_options *options, warm_gpus gpus, warm_pairs *out)
 {
     int code = WARM_EXIT_DONE;
@@ -70,5 +94,7 @@ int warm_sources(const warm_options *options, warm_gpus gpus, warm_pairs *out)
         code = add_source(options, &options->sources[i], gpus, out);
     if (code == WARM_EXIT_DONE && has_product(options))
         code = warm_product(options, gpus, out);
+    if (code == WARM_EXIT_DONE)
+        code = check_gpus(gpus, out);
     return code == WARM_EXIT_DONE ? warm_pairs_unique(out) : code;
 }
