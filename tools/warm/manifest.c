@@ -85,7 +85,7 @@ static int add_kernel(const manifest_reader *reader, size_t index, json_t *kerne
 {
     char place[PLACE_SIZE];
     topk_jit_spec spec;
-    target_list targets;
+    target_list targets = {.count = 0};
     snprintf(place, sizeof place, "kernels[%zu]", index);
     if (!read_kernel(reader->path, place, kernel, &spec, &targets))
         return WARM_EXIT_USAGE;

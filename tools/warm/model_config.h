@@ -9,13 +9,12 @@
 /**
  * Adds what a Hugging Face config.json asks for, for each GPU: topk of its index_topk; float32
  * scores, whatever its torch_dtype says; int32 indices; paged at its page size and at 1, and
- * ragged. Options that are given stand in place of the model's. What is wrong is said in one line
- * on stderr.
+ * ragged. Options that are given stand in place of these. What is wrong is said in one line on
+ * stderr.
  *
- * A model is known by its keys, as servers know it (SGLang's is_deepseek_dsa, vLLM's is_v32): one
- * that has an index_topk selects. A page has 64 tokens (SGLang and vLLM, DeepSeek V3.2 and GLM-5);
- * where the selected keys are compressed it has 256 tokens, thus 256 / ratio keys (c4_page_size of
- * SGLang, storage_block_size of vLLM, DeepSeek V4).
+ * A page has 64 tokens (SGLang and vLLM, DeepSeek V3.2 and GLM-5); where the selected keys are
+ * compressed it has 256 tokens, thus 256 / ratio keys (SGLang's c4_page_size, vLLM's
+ * storage_block_size, DeepSeek V4).
  * @return WARM_EXIT_DONE, WARM_EXIT_USAGE, WARM_EXIT_FAILED (out of memory)
  */
 int warm_model_config(const char *path, const warm_options *options, warm_gpus gpus,

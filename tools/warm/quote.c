@@ -6,7 +6,7 @@
 #include "out.h"
 
 /* Each byte becomes four characters at most. */
-#define QUOTED_MAX 240
+#define QUOTED_MAX ((size_t)240)
 _Static_assert(4 * QUOTED_MAX + sizeof "..." <= WARM_QUOTE_SIZE, "a quotation fits");
 
 void warm_quote(const char *text, size_t length, char out[WARM_QUOTE_SIZE])
@@ -18,5 +18,5 @@ void warm_quote(const char *text, size_t length, char out[WARM_QUOTE_SIZE])
     warm_out_text(to, text, length < QUOTED_MAX ? length : QUOTED_MAX);
     if (length > QUOTED_MAX)
         fputs("...", to);
-    fclose(to);
+    (void)fclose(to);
 }
