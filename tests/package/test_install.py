@@ -99,7 +99,9 @@ class Files(Installed):
         self.assertEqual(self.names("include"), ["topk_jit"])
         self.assertEqual(self.names("include/topk_jit"), ["export.h", "topk_jit.h", "version.h"])
         self.assertEqual(self.names(self.bin), ["topk-jit-warm"])
-        self.assertEqual(self.names("share/topk_jit"), ["kernel_templates"])
+        self.assertEqual(
+            self.names("share/topk_jit"), ["kernel_templates", "manifest.schema.json"]
+        )
         templates = [p.name for p in (ROOT / "kernel_templates").glob("*.*") if p.suffix != ".md"]
         self.assertEqual(self.names("share/topk_jit/kernel_templates"), sorted(templates))
         version = cached("CMAKE_PROJECT_VERSION")
@@ -118,6 +120,12 @@ class Files(Installed):
         ):
             self.assertEqual(self.names(folder), [name])
             self.assertEqual((self.prefix / folder / name).read_text(), must(command, *printed))
+
+    def test_schema_of_manifests_is_the_one_of_the_source(self):
+        self.assertEqual(
+            (self.prefix / "share/topk_jit/manifest.schema.json").read_text(),
+            (ROOT / "tools/warm/manifest.schema.json").read_text(),
+        )
 
     def test_what_is_read_as_text_names_no_place_of_this_machine(self):
         read = [p for p in self.prefix.rglob("*") if p.suffix in (".cmake", ".pc", ".h")]
