@@ -481,6 +481,13 @@ class Hostile(SourcesTest):
         self.refused_json("{'version': 1}", ":1:")
         self.refused_json('{"version": NaN}', ":1:")
 
+    def test_file_that_was_cut_anywhere(self):
+        manifest = {"version": 1, "targets": ["sm_90"], "kernels": [{"spec": "topk=9001"}]}
+        for option, whole in (("--manifest", manifest), ("--model-config", {"text_config": GLM_5})):
+            text = json.dumps(whole)
+            for length in range(0, len(text), 3):
+                self.refused_file(option, text[:length], [":1:", "no JSON"])
+
     def test_array_instead_of_an_object(self):
         self.refused_json("[1, 2]", "an array of 2", "an object")
 

@@ -6,8 +6,8 @@
 #include "pairs.h"
 
 /**
- * Adds each line of a recording, for each GPU. A line must be written as the library writes it:
- * what a full disk left of one could be read as another spec. What is wrong is said in one line on
+ * Adds each line of a recording, for each GPU. A line must be written as the library writes it,
+ * so that what a full disk left of one is not taken for a spec with defaults. What is wrong is said in one line on
  * stderr.
  * @return WARM_EXIT_DONE, WARM_EXIT_USAGE, WARM_EXIT_FAILED (out of memory)
  */
