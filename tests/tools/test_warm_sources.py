@@ -219,16 +219,19 @@ class Model(SourcesTest):
     def test_number_of_the_wrong_kind_or_size(self):
         for key in ("index_topk", "index_n_heads", "index_head_dim", "max_position_embeddings"):
             for value in (0, -1, 2048.0, "2048", True, [2048], {"a": 1}):
-                self.refused_config({**GLM_5, key: value}, f"{key} is ", "a whole number from 1 to ")
+                words = (f"{key} is ", "a whole number from 1 to ")
+                self.refused_config({**GLM_5, key: value}, *words)
         self.refused_config({**GLM_5, "index_topk": 2**31}, str(2**31), str(2**31 - 1))
-        self.refused_config({"llm_config": {**GLM_5, "index_topk": 0}}, "llm_config.index_topk is 0")
+        none = {"llm_config": {**GLM_5, "index_topk": 0}}
+        self.refused_config(none, "llm_config.index_topk is 0")
 
     def test_compression_of_the_wrong_kind_or_size(self):
         self.refused_config({**DEEPSEEK_V4, "compress_ratios": 4}, "compress_ratios is 4", "array")
         for value in (-1, "4", 4.0, None, 65537):
             config = {**DEEPSEEK_V4, "compress_ratios": [0, value]}
             self.refused_config(config, "compress_ratios[1] is ", "a whole number from 0 to 65536")
-        self.refused_config({**GLM_5, "compress_rates": [4]}, "compress_rates is an array", "object")
+        words = ("compress_rates is an array", "object")
+        self.refused_config({**GLM_5, "compress_rates": [4]}, *words)
         rates = {"compressed_sparse_attention": 0}
         key = "compress_rates.compressed_sparse_attention is 0"
         self.refused_config({**GLM_5, "compress_rates": rates}, key)
@@ -264,7 +267,8 @@ class Manifest(SourcesTest):
         self.refused_file("--manifest", manifest, naming)
 
     def test_kernel_has_its_own_targets_else_the_manifests_else_those_given(self):
-        kernels = [{"spec": "topk=9001", "targets": ["sm_100", "compute_90"]}, {"spec": "topk=9002"}]
+        named = {"spec": "topk=9001", "targets": ["sm_100", "compute_90"]}
+        kernels = [named, {"spec": "topk=9002"}]
         own = [plain(9001)]
         manifest = {"version": 1, "kernels": kernels}
         self.assertEqual(
@@ -315,7 +319,8 @@ class Manifest(SourcesTest):
     def test_what_is_missing(self):
         self.refused_manifest({"kernels": [{"spec": "topk=1"}]}, "version is missing")
         self.refused_manifest({"version": 1}, "kernels is missing")
-        self.refused_manifest({"version": 1, "kernels": []}, "kernels is an array of 0", "one kernel")
+        words = ("kernels is an array of 0", "one kernel")
+        self.refused_manifest({"version": 1, "kernels": []}, *words)
         self.refused_manifest({"version": 1, "kernels": [{}]}, "kernels[0].spec is missing")
 
     def test_unknown_key_is_told_with_what_was_probably_meant(self):
@@ -330,7 +335,8 @@ class Manifest(SourcesTest):
     def test_value_of_the_wrong_kind(self):
         kernels = [{"spec": "topk=9001"}]
         for version in (0, 2, -1, "1", None, True, [1]):
-            self.refused_manifest({"version": version, "kernels": kernels}, "version is", "expected 1")
+            words = ("version is", "expected 1")
+            self.refused_manifest({"version": version, "kernels": kernels}, *words)
         for wrong in (5, "x", {}, None):
             self.refused_manifest({"version": 1, "kernels": wrong}, "kernels is", "an array")
             self.refused_manifest(
@@ -345,12 +351,13 @@ class Manifest(SourcesTest):
         self.refused_manifest("[]", "it is an array of 0", "an object")
 
     def test_version_that_is_no_whole_number(self):
-        kernels = [{"spec": "topk=9001"}]
-        self.refused_manifest({"version": 1.0, "kernels": kernels}, "version is 1.0", fits_schema=True)
+        manifest = {"version": 1.0, "kernels": [{"spec": "topk=9001"}]}
+        self.refused_manifest(manifest, "version is 1.0", fits_schema=True)
 
     def test_target_that_is_none(self):
         for wrong in (90, "native", "all", "90", None):
-            manifest = {"version": 1, "kernels": [{"spec": "topk=9001", "targets": ["sm_90", wrong]}]}
+            kernel = {"spec": "topk=9001", "targets": ["sm_90", wrong]}
+            manifest = {"version": 1, "kernels": [kernel]}
             self.refused_manifest(manifest, "kernels[0].targets[1] is", "sm_90")
         for wrong in ([], ["sm_90"] * 65):
             manifest = {"version": 1, "kernels": [{"spec": "topk=9001"}], "targets": wrong}
