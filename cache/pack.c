@@ -42,10 +42,6 @@ _Static_assert(TKJ_PACK_COUNT_MAX *(TKJ_ENTRY_SIZE_MAX + (uint64_t)ALIGNMENT) < 
                "sums must not overflow");
 _Static_assert(INDEX_AT + TKJ_PACK_COUNT_MAX * RECORD_SIZE < UINT32_MAX / 2, "nor the head");
 
-/* What the format allows and an address space holds, where size_t has 32 bits. */
-static const uint64_t encoded_size_max =
-    SIZE_MAX < TKJ_PACK_SIZE_MAX ? (uint64_t)SIZE_MAX : TKJ_PACK_SIZE_MAX;
-
 static size_t end_of_index(size_t count)
 {
     return INDEX_AT + count * RECORD_SIZE;
@@ -119,7 +115,7 @@ static uint64_t encoded_size(const tkj_pack_item *items, size_t count)
     return end + TKJ_DIGEST_SIZE;
 }
 
-static void put_record(uint8_t *record, const tkj_pack_item *item, size_t offset)
+static void put_record(uint8_t *record, const tkj_pack_item *item, uint64_t offset)
 {
     memcpy(record + KEY_AT, item->key, TKJ_DIGEST_SIZE);
     tkj_bytes_put(record + MAJOR_AT, item->major, 4);
@@ -127,20 +123,18 @@ static void put_record(uint8_t *record, const tkj_pack_item *item, size_t offset
     tkj_bytes_put(record + OFFSET_AT, offset, 8);
 }
 
-/* Index and entries, into zeros. */
-static void put_items(uint8_t *bytes, const tkj_pack_item *items, size_t count)
+static void put_index(uint8_t *index, const tkj_pack_item *items, size_t count)
 {
-    size_t end = end_of_index(count);
+    uint64_t end = end_of_index(count);
     for (size_t i = 0; i < count; i++) {
-        size_t offset = (size_t)place_after(end);
-        put_record(bytes + INDEX_AT + i * RECORD_SIZE, &items[i], offset);
-        memcpy(bytes + offset, items[i].bytes.bytes, items[i].bytes.size);
+        uint64_t offset = place_after(end);
+        put_record(index + i * RECORD_SIZE, &items[i], offset);
         end = offset + items[i].bytes.size;
     }
 }
 
-/* After the index, whose digest is in it. */
-static void put_header(uint8_t *bytes, size_t size, size_t count)
+/* Into zeros, after the index, whose digest is in it. */
+static void put_header(uint8_t *bytes, uint64_t size, size_t count)
 {
     memcpy(bytes + MAGIC_AT, magic, sizeof magic);
     tkj_bytes_put(bytes + VERSION_AT, FORMAT_VERSION, 4);
@@ -149,26 +143,81 @@ static void put_header(uint8_t *bytes, size_t size, size_t count)
     tkj_digest(bytes + INDEX_AT, count * RECORD_SIZE, bytes + INDEX_DIGEST_AT);
 }
 
-topk_jit_status tkj_pack_encode(const topk_jit_allocator *allocator, tkj_pack_item *items,
-                                size_t count, tkj_blob *out)
+/* The head, then for each entry its padding and itself, then the digest of all these. */
+static void put_pieces(const tkj_pack_item *items, size_t count, tkj_pack_pieces *out)
 {
-    *out = (tkj_blob){NULL, 0};
+    static const uint8_t zeros[ALIGNMENT];
+    uint64_t end = end_of_index(count);
+    out->at[out->count++] = (tkj_piece){out->head, end_of_index(count)};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t offset = place_after(end);
+        out->at[out->count++] = (tkj_piece){zeros, (size_t)(offset - end)};
+        out->at[out->count++] = (tkj_piece){items[i].bytes.bytes, items[i].bytes.size};
+        end = offset + items[i].bytes.size;
+    }
+    tkj_digest_pieces(out->at, out->count, out->digest);
+    out->at[out->count++] = (tkj_piece){out->digest, TKJ_DIGEST_SIZE};
+}
+
+topk_jit_status tkj_pack_assemble(const topk_jit_allocator *allocator, tkj_pack_item *items,
+                                  size_t count, tkj_pack_pieces *out)
+{
+    *out = (tkj_pack_pieces){.at = NULL};
     topk_jit_status status = check_items(items, count);
     if (status != TOPK_JIT_OK)
         return status;
-    uint64_t total = encoded_size(items, count);
-    if (total > encoded_size_max)
+    uint64_t size = encoded_size(items, count);
+    if (size > TKJ_PACK_SIZE_MAX)
         return tkj_fail(TOPK_JIT_CACHE_FAILED, "pack: %llu bytes, expected at most %llu",
-                        (unsigned long long)total, (unsigned long long)encoded_size_max);
-    size_t size = (size_t)total;
-    uint8_t *bytes = tkj_alloc_zeroed(allocator, size, 1);
+                        (unsigned long long)size, (unsigned long long)TKJ_PACK_SIZE_MAX);
+    out->head = tkj_alloc_zeroed(allocator, end_of_index(count) + TKJ_DIGEST_SIZE, 1);
+    out->at = tkj_alloc(allocator, 2 * count + 2, sizeof *out->at);
+    if (out->head == NULL || out->at == NULL) {
+        tkj_pack_pieces_release(allocator, out);
+        return TOPK_JIT_OUT_OF_MEMORY;
+    }
+    out->size = size;
+    out->digest = out->head + end_of_index(count);
+    put_index(out->head + INDEX_AT, items, count);
+    put_header(out->head, size, count);
+    put_pieces(items, count, out);
+    return TOPK_JIT_OK;
+}
+
+void tkj_pack_pieces_release(const topk_jit_allocator *allocator, tkj_pack_pieces *pieces)
+{
+    tkj_free(allocator, pieces->at);
+    tkj_free(allocator, pieces->head);
+    *pieces = (tkj_pack_pieces){.at = NULL};
+}
+
+/* @return as tkj_pack_encode */
+static topk_jit_status join(const topk_jit_allocator *allocator, const tkj_pack_pieces *pieces,
+                            tkj_blob *out)
+{
+    if (pieces->size > SIZE_MAX) /* where size_t has 32 bits */
+        return tkj_fail(TOPK_JIT_OUT_OF_MEMORY, "pack: it does not fit into memory");
+    uint8_t *bytes = tkj_alloc(allocator, (size_t)pieces->size, 1);
     if (bytes == NULL)
         return TOPK_JIT_OUT_OF_MEMORY;
-    put_items(bytes, items, count);
-    put_header(bytes, size, count);
-    tkj_digest(bytes, size - TKJ_DIGEST_SIZE, bytes + size - TKJ_DIGEST_SIZE);
-    *out = (tkj_blob){bytes, size};
+    *out = (tkj_blob){bytes, (size_t)pieces->size};
+    for (size_t i = 0; i < pieces->count; i++) {
+        memcpy(bytes, pieces->at[i].bytes, pieces->at[i].size);
+        bytes += pieces->at[i].size;
+    }
     return TOPK_JIT_OK;
+}
+
+topk_jit_status tkj_pack_encode(const topk_jit_allocator *allocator, tkj_pack_item *items,
+                                size_t count, tkj_blob *out)
+{
+    tkj_pack_pieces pieces;
+    *out = (tkj_blob){NULL, 0};
+    topk_jit_status status = tkj_pack_assemble(allocator, items, count, &pieces);
+    if (status == TOPK_JIT_OK)
+        status = join(allocator, &pieces, out);
+    tkj_pack_pieces_release(allocator, &pieces);
+    return status;
 }
 
 bool tkj_pack_has_magic(const uint8_t *bytes, size_t size)

@@ -63,6 +63,24 @@ typedef struct tkj_pack_index {
 topk_jit_status tkj_pack_encode(const topk_jit_allocator *allocator, tkj_pack_item *items,
                                 size_t count, tkj_blob *out);
 
+/** A pack in pieces, so that one of a gigabyte does not need two. */
+typedef struct tkj_pack_pieces {
+    tkj_piece *at; /* owned; what they point to is of the items, or of `head`, or is static */
+    size_t count;
+    uint64_t size;   /* bytes of all pieces, which is that of the pack */
+    uint8_t *head;   /* owned: header and index, and after them the digest of the pack */
+    uint8_t *digest; /* of the pack, its last bytes: in head */
+} tkj_pack_pieces;
+
+/**
+ * As tkj_pack_encode, but no entry is copied: the pieces, one after the other, are the pack.
+ * @param[out] out  released with tkj_pack_pieces_release while the items' bytes are still there;
+ *                  empty after a failure
+ */
+topk_jit_status tkj_pack_assemble(const topk_jit_allocator *allocator, tkj_pack_item *items,
+                                  size_t count, tkj_pack_pieces *out);
+void tkj_pack_pieces_release(const topk_jit_allocator *allocator, tkj_pack_pieces *pieces);
+
 /** Whether the first bytes of a file, 8 or more, say that it is a pack of any version. */
 bool tkj_pack_has_magic(const uint8_t *bytes, size_t size);
 

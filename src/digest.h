@@ -11,6 +11,15 @@
 
 void tkj_digest(const void *bytes, size_t size, uint8_t digest[TKJ_DIGEST_SIZE]);
 
+/** Bytes that are somewhere: borrowed. */
+typedef struct tkj_piece {
+    const void *bytes; /* may be NULL if size is 0 */
+    size_t size;
+} tkj_piece;
+
+/** The digest of all pieces, one after the other: that of the same bytes in one. */
+void tkj_digest_pieces(const tkj_piece *pieces, size_t count, uint8_t digest[TKJ_DIGEST_SIZE]);
+
 /** Lower-case hexadecimal, NUL-terminated. */
 void tkj_digest_format(const uint8_t digest[TKJ_DIGEST_SIZE], char text[2 * TKJ_DIGEST_SIZE + 1]);
 

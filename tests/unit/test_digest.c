@@ -24,6 +24,25 @@ static void digests_are_those_of_xxh3_128(void **state)
     expect_digest(zeros, sizeof zeros, "3fb94aea6d09b97224c1ea6074dd588c");
 }
 
+static void pieces_have_the_digest_of_the_same_bytes_in_one(void **state)
+{
+    (void)state;
+    static uint8_t bytes[5000];
+    uint8_t whole[TKJ_DIGEST_SIZE], parts[TKJ_DIGEST_SIZE];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 7 + i / 256);
+    for (size_t size = 0; size <= sizeof bytes; size += 125) {
+        const tkj_piece pieces[] = {
+            {bytes, size / 3}, {NULL, 0}, {bytes + size / 3, size - size / 3}};
+        tkj_digest(bytes, size, whole);
+        tkj_digest_pieces(pieces, 3, parts);
+        assert_memory_equal(whole, parts, TKJ_DIGEST_SIZE);
+    }
+    tkj_digest("", 0, whole);
+    tkj_digest_pieces(NULL, 0, parts);
+    assert_memory_equal(whole, parts, TKJ_DIGEST_SIZE);
+}
+
 static void size_counts_and_not_a_terminator(void **state)
 {
     (void)state;
@@ -63,6 +82,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digests_are_those_of_xxh3_128),
+        cmocka_unit_test(pieces_have_the_digest_of_the_same_bytes_in_one),
         cmocka_unit_test(size_counts_and_not_a_terminator),
         cmocka_unit_test(address_does_not_count),
         cmocka_unit_test(text_is_lower_case_with_leading_zeros),
