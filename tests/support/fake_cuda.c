@@ -102,6 +102,7 @@ static void control_reset(void)
     fake.device_count = FAKE_CUDA_DEVICES;
     fake.params_size = 0;
     fake.claimed_capability = 0;
+    fake.capability = 0;
     memset(fake.claimed_sm_count, 0, sizeof fake.claimed_sm_count);
     fake.cluster_room = 16;
     fake.total_calls = fake.launches = 0;
@@ -134,6 +135,13 @@ static void control_claim_capability(int capability)
 {
     pthread_mutex_lock(&fake.mutex);
     fake.claimed_capability = capability;
+    pthread_mutex_unlock(&fake.mutex);
+}
+
+static void control_set_capability(int capability)
+{
+    pthread_mutex_lock(&fake.mutex);
+    fake.capability = capability;
     pthread_mutex_unlock(&fake.mutex);
 }
 
@@ -311,6 +319,7 @@ const fake_cuda *fake_cuda_get(void)
         .set_params_size = control_set_params_size,
         .claim_capability = control_claim_capability,
         .claim_sm_count = control_claim_sm_count,
+        .set_capability = control_set_capability,
         .set_cluster_room = control_set_cluster_room,
         .inject = control_inject,
         .inject_any = control_inject_any,

@@ -59,6 +59,9 @@ typedef struct fake_cuda {
     void (*claim_capability)(int capability);       /* each of them; 86 = 8.6, 0 = the truth */
     void (*claim_sm_count)(int ordinal, int count); /* 0 = the truth */
 
+    /** Each device is of this capability and runs its code: 100 = 10.0, 0 = as it was built. */
+    void (*set_capability)(int capability);
+
     /** The function fails with the code at its nth call from now (1 = the next), that time only. */
     void (*inject)(const char *function, int code, int nth);
     void (*inject_any)(int code, int nth); /* as inject, counting the calls of all functions */

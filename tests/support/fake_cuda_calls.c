@@ -101,9 +101,11 @@ static CUresult read_attribute(CUdevice device, CUdevice_attribute attribute, in
     if (device < 0 || device >= fake.device_count)
         return CUDA_ERROR_INVALID_DEVICE;
     struct fake_device facts = fake_devices[device];
-    if (fake.claimed_capability != 0) {
-        facts.major = fake.claimed_capability / 10;
-        facts.minor = fake.claimed_capability % 10;
+    const int claimed =
+        fake.claimed_capability != 0 ? fake.claimed_capability : fake.capability;
+    if (claimed != 0) {
+        facts.major = claimed / 10;
+        facts.minor = claimed % 10;
     }
     if (fake.claimed_sm_count[device] != 0)
         facts.sm_count = fake.claimed_sm_count[device];

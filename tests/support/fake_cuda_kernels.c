@@ -13,8 +13,8 @@
 static bool can_run(bool ptx, int architecture, int ordinal)
 {
     const struct fake_device *device = &fake_devices[ordinal];
-    int own = 10 * device->major + device->minor;
-    return architecture <= own && (ptx || architecture / 10 == device->major);
+    int own = fake.capability != 0 ? fake.capability : 10 * device->major + device->minor;
+    return architecture <= own && (ptx || architecture / 10 == own / 10);
 }
 
 /** Reads the head of an image. @return the first line after it, or NULL if it is none */
