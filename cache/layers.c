@@ -9,17 +9,8 @@
 #include "layer.h"
 #include "memory.h"
 
-#define PACK_SUFFIX ".tkp"
-
 /* So many packs in one directory are none that anybody made on purpose. */
 #define PACKS_MAX 1024
-
-static bool is_pack_name(const char *name)
-{
-    size_t length = strlen(name);
-    size_t suffix = strlen(PACK_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, PACK_SUFFIX) == 0;
-}
 
 /* The index is kept, for a pack never changes. One that cannot be used is no failure: each look-up
    tries it anew, and says once what is wrong. @return TOPK_JIT_OK, TOPK_JIT_OS_FAILED for a
@@ -68,7 +59,7 @@ static int list_packs(const topk_jit_allocator *allocator, DIR *directory, char 
     errno = 0;
     for (struct dirent *file = readdir(directory); file != NULL && count < PACKS_MAX;
          file = readdir(directory)) {
-        if (is_pack_name(file->d_name)) {
+        if (tkj_pack_is_name(file->d_name)) {
             names[count] = tkj_strdup(allocator, file->d_name);
             if (names[count] == NULL) {
                 errno = ENOMEM;
@@ -118,7 +109,7 @@ static topk_jit_status add_packs(const tkj_layer_reader *reader, const char *pat
 static topk_jit_status add_place(const tkj_layer_reader *reader, const char *path,
                                  tkj_layers *layers)
 {
-    const bool pack = is_pack_name(path);
+    const bool pack = tkj_pack_is_name(path);
     topk_jit_status status = pack ? TOPK_JIT_OK : add_packs(reader, path, layers);
     if (status == TOPK_JIT_OK)
         status = add(reader, pack ? TKJ_LAYER_PACK : TKJ_LAYER_READ_ONLY,

@@ -10,17 +10,15 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LOCK_FILE "locks"
-
 /* Opens the lock file, created if it is missing. Only one that is created here gets the group's
    mode: another may be a second name of any file of ours. */
 static int open_file(int dir_fd, tkj_trust trust)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    int fd = openat(dir_fd, LOCK_FILE, flags | O_CREAT | O_EXCL, tkj_os_file_mode(trust));
+    int fd = openat(dir_fd, TKJ_LOCK_FILE, flags | O_CREAT | O_EXCL, tkj_os_file_mode(trust));
     if (fd >= 0 && trust == TKJ_TRUST_GROUP)
         (void)fchmod(fd, tkj_os_file_mode(trust)); /* the umask may have cut it */
-    return fd >= 0 || errno != EEXIST ? fd : openat(dir_fd, LOCK_FILE, flags);
+    return fd >= 0 || errno != EEXIST ? fd : openat(dir_fd, TKJ_LOCK_FILE, flags);
 }
 
 /* Locks of NFS may hang beyond any bound. (pytorch#189245) */

@@ -14,6 +14,9 @@
 
 #include "layer.h"
 
+/** Its name. */
+#define TKJ_LOCK_FILE "locks"
+
 /**
  * Opens the lock file: in `runtime_dir`/topk-jit, else in /dev/shm/topk-jit-<uid>, else in the
  * root; where a group shares the cache, in the root, which all its members see.

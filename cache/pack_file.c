@@ -3,8 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "memory.h"
+
+#define SUFFIX ".tkp"
+
+bool tkj_pack_is_name(const char *path)
+{
+    const size_t length = strlen(path);
+    const size_t suffix = strlen(SUFFIX);
+    return length > suffix && strcmp(path + length - suffix, SUFFIX) == 0;
+}
 
 bool tkj_pack_is_shortage(int error)
 {

@@ -17,6 +17,9 @@ typedef struct tkj_pack_head {
     const char *flaw; /* why it cannot be used; NULL = it can */
 } tkj_pack_head;
 
+/** Whether a path ends as a pack's does: in ".tkp", after at least one other character. */
+bool tkj_pack_is_name(const char *path);
+
 /**
  * Opens a pack's file.
  * @param[out] flaw  set on failure: what is wrong, static

@@ -12,18 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TEMPORARY_PREFIX "new-"
 #define NAME_SIZE 64
-
-#define TAG "CACHEDIR.TAG"
 
 /* One without content is of a process that died before it wrote it. */
 static void remove_empty_tag(int root_fd)
 {
     struct stat status;
-    if (fstatat(root_fd, TAG, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-        status.st_size == 0)
-        unlinkat(root_fd, TAG, 0);
+    if (fstatat(root_fd, TKJ_PUBLISH_TAG, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(status.st_mode) && status.st_size == 0)
+        unlinkat(root_fd, TKJ_PUBLISH_TAG, 0);
 }
 
 /* A file of one fixed content: whoever comes first writes it. It matters to backups only, so its
@@ -35,7 +32,7 @@ static void write_tag(int root_fd, tkj_trust trust)
         "# This file is a cache directory tag created by topk_jit.\n"
         "# For information about cache directory tags see https://bford.info/cachedir/\n";
     remove_empty_tag(root_fd);
-    int fd = openat(root_fd, TAG, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+    int fd = openat(root_fd, TKJ_PUBLISH_TAG, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                     tkj_os_file_mode(trust));
     if (fd < 0)
         return;
@@ -43,7 +40,7 @@ static void write_tag(int root_fd, tkj_trust trust)
     if (trust == TKJ_TRUST_GROUP)
         (void)fchmod(fd, tkj_os_file_mode(trust)); /* the umask may have cut it */
     if (close(fd) != 0 || written != 0)
-        unlinkat(root_fd, TAG, 0);
+        unlinkat(root_fd, TKJ_PUBLISH_TAG, 0);
 }
 
 /* Opens a directory, created if it is missing; a symbolic link in its place is none. @return a
@@ -76,7 +73,7 @@ static int enter_dirs(int root_fd, const char *name, tkj_trust trust, const char
 static bool is_stale(int dir_fd, const char *name, time_t now)
 {
     struct stat status;
-    return strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0 &&
+    return strncmp(name, TKJ_PUBLISH_PREFIX, strlen(TKJ_PUBLISH_PREFIX)) == 0 &&
            fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
            tkj_os_is_far(status.st_mtime, now, TKJ_PUBLISH_STALE_SECONDS);
 }
@@ -108,7 +105,7 @@ static int create_temporary(int tmp_fd, char name[NAME_SIZE])
         uint64_t number;
         if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
             number = tkj_os_now_ns() ^ ((uint64_t)getpid() << 32);
-        snprintf(name, NAME_SIZE, TEMPORARY_PREFIX "%016" PRIx64, number);
+        snprintf(name, NAME_SIZE, TKJ_PUBLISH_PREFIX "%016" PRIx64, number);
         fd = openat(tmp_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0 || (errno != EEXIST && errno != EINTR))
             break;

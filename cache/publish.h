@@ -11,6 +11,12 @@
 /** Directory of the files that are being written. */
 #define TKJ_PUBLISH_DIR "tmp"
 
+/** How their names begin. */
+#define TKJ_PUBLISH_PREFIX "new-"
+
+/** A file in the root that tells backups to skip it. */
+#define TKJ_PUBLISH_TAG "CACHEDIR.TAG"
+
 /** How long a file may stand there before it is taken for the leavings of a dead process: writing
  *  an entry takes milliseconds. */
 #define TKJ_PUBLISH_STALE_SECONDS 3600

@@ -121,9 +121,14 @@ static bool is_there(const evict_case *it, const char *name)
     return faccessat(it->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* An entry's name, below its directory. */
+#define NUMBER "000000000000000000000000000"
+#define KEY(digit) NUMBER "00" digit
+#define ENTRY(directory, digit) "v1/" directory "/" KEY(digit) ".cu13.tkc"
+
 /* Entries of one size; the oldest first, not in the order of their names. */
-static const char *const by_age[] = {"v1/ff/a.cu13.tkc", "v1/00/d.cu13.tkc", "v1/7f/b.cu12.tkc",
-                                     "v1/00/c.cu13.tkc"};
+static const char *const by_age[] = {ENTRY("ff", "a"), ENTRY("00", "d"), ENTRY("7f", "b"),
+                                     ENTRY("00", "c")};
 #define COUNT (sizeof by_age / sizeof by_age[0])
 
 static void fill(const evict_case *it)
@@ -205,9 +210,9 @@ static void entry_to_be_kept_stays_though_it_is_the_oldest_and_too_large(void **
 {
     evict_case *it = *state;
     fill(it);
-    write_entry(it, "v1/ab/large.cu13.tkc", 10 * SIZE, 9999);
-    assert_done(evict_keeping(it, 5 * SIZE, 4 * SIZE, "v1/ab/large.cu13.tkc"), COUNT, 10);
-    assert_true(is_there(it, "v1/ab/large.cu13.tkc"));
+    write_entry(it, ENTRY("ab", "e"), 10 * SIZE, 9999);
+    assert_done(evict_keeping(it, 5 * SIZE, 4 * SIZE, ENTRY("ab", "e")), COUNT, 10);
+    assert_true(is_there(it, ENTRY("ab", "e")));
 }
 
 static void more_entries_than_fit_the_first_list_are_all_counted(void **state)
@@ -215,27 +220,31 @@ static void more_entries_than_fit_the_first_list_are_all_counted(void **state)
     evict_case *it = *state;
     for (time_t i = 0; i < 600; i++) {
         char name[64];
-        snprintf(name, sizeof name, "v1/%02x/%d.tkc", (unsigned)i % 3, (int)i);
+        snprintf(name, sizeof name, "v1/%02x/%030d.cu13.tkc", (unsigned)i % 3, (int)i);
         write_entry(it, name, SIZE, 600 - i);
     }
     assert_done(evict(it, 599 * SIZE, 500 * SIZE), 100, 500);
-    assert_false(is_there(it, "v1/00/99.tkc"));
-    assert_true(is_there(it, "v1/01/100.tkc"));
+    assert_false(is_there(it, "v1/00/" NUMBER "099.cu13.tkc"));
+    assert_true(is_there(it, "v1/01/" NUMBER "100.cu13.tkc"));
 }
 
 /* ---- what is no entry ---- */
 
 static const char *const no_entries[] = {
-    "a.cu13.tkc",           /* in the root itself */
-    "v1/a.cu13.tkc",        /* in no subdirectory */
-    "v1/00/deep/a.tkc",     /* too deep */
-    "v2/00/a.cu13.tkc",     /* another layout */
-    "v1/FF/a.cu13.tkc",     /* a directory that is none of ours */
-    "v1/0g/a.cu13.tkc",     /* nor this */
-    "tmp/new-1.tkc",        /* being written */
-    "v1/00/a.cu13.tkc.old", /* another suffix */
-    "v1/00/pack.tkp",       /* a pack */
-    "v1/00/.tkc",           /* a suffix alone */
+    KEY("a") ".cu13.tkc",           /* in the root itself */
+    "v1/" KEY("a") ".cu13.tkc",     /* in no subdirectory */
+    "v1/00/deep/" KEY("a") ".tkc",  /* too deep */
+    "v2/00/" KEY("a") ".cu13.tkc",  /* another layout */
+    ENTRY("FF", "a"),               /* a directory that is none of ours */
+    ENTRY("0g", "a"),               /* nor this */
+    "tmp/new-1.tkc",                /* being written */
+    ENTRY("00", "a") ".old",        /* another suffix */
+    "v1/00/pack.tkp",               /* a pack */
+    "v1/00/.tkc",                   /* a suffix alone */
+    "v1/00/a.cu13.tkc",             /* no key */
+    ENTRY("00", "A"),               /* a key that no digest is written as */
+    "v1/00/" KEY("a") ".cu013.tkc", /* a number that is written otherwise */
+    "v1/00/" KEY("a") ".tkc",       /* no toolchain */
     "v1/00/longer-than-any-entry-has-a-name-since-digests-are-short.cu13.tkc",
     "CACHEDIR.TAG",
     "locks",
@@ -258,14 +267,14 @@ static void directories_links_and_fifos_of_an_entrys_name_stay(void **state)
     evict_case *it = *state;
     fill(it);
     write_entry(it, "elsewhere/target.tkc", SIZE, 5000);
-    assert_int_equal(mkdir(place(it, "v1/00/directory.tkc"), 0700), 0);
-    assert_int_equal(mkfifo(place(it, "v1/00/fifo.tkc"), 0600), 0);
-    assert_int_equal(symlink("../../elsewhere/target.tkc", place(it, "v1/00/link.tkc")), 0);
+    assert_int_equal(mkdir(place(it, ENTRY("00", "1")), 0700), 0);
+    assert_int_equal(mkfifo(place(it, ENTRY("00", "2")), 0600), 0);
+    assert_int_equal(symlink("../../elsewhere/target.tkc", place(it, ENTRY("00", "3"))), 0);
     assert_int_equal(symlink("../elsewhere", place(it, "v1/01")), 0);
     assert_done(evict(it, 1, 0), COUNT, 0);
-    assert_true(is_there(it, "v1/00/directory.tkc"));
-    assert_true(is_there(it, "v1/00/fifo.tkc"));
-    assert_true(is_there(it, "v1/00/link.tkc"));
+    assert_true(is_there(it, ENTRY("00", "1")));
+    assert_true(is_there(it, ENTRY("00", "2")));
+    assert_true(is_there(it, ENTRY("00", "3")));
     assert_true(is_there(it, "elsewhere/target.tkc"));
 }
 
@@ -376,7 +385,7 @@ static void without_memory_for_more_what_was_counted_still_goes(void **state)
     evict_case *it = *state;
     for (time_t i = 0; i < 300; i++) {
         char name[64];
-        snprintf(name, sizeof name, "v1/00/%d.tkc", (int)i);
+        snprintf(name, sizeof name, "v1/00/%030d.cu13.tkc", (int)i);
         write_entry(it, name, SIZE, 600 - i);
     }
     tkj_test_allocator_init(&it->memory, 2);

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lock.h"
+#include "memory.h"
+#include "pack_file.h"
+#include "publish.h"
+
+#define DIRECTORIES 256
+#define DIRECTORY_NAME_SIZE 16
+#define KEY_HEX ((size_t)2 * TKJ_DIGEST_SIZE)
+#define MAJOR_DIGITS 6
+
+/* A walk under way. */
+typedef struct walker {
+    const topk_jit_allocator *allocator;
+    int root_fd;
+    bool wants_others;
+    tkj_walk *found;
+} walker;
+
+/* ---- what is found ---- */
+
+/* Room for one more element. @return false, and the walk is incomplete, without memory for it */
+static bool grow(walker *walk, void **at, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    const size_t more = *capacity > 0 ? 2 * *capacity : 256;
+    void *larger = tkj_alloc(walk->allocator, more, size);
+    if (larger == NULL)
+        return walk->found->complete = false;
+    if (count > 0)
+        memcpy(larger, *at, count * size);
+    tkj_free(walk->allocator, *at);
+    *at = larger;
+    *capacity = more;
+    return true;
+}
+
+static void add_entry(walker *walk, const tkj_walk_entry *entry)
+{
+    tkj_walk *found = walk->found;
+    void *at = found->entries;
+    if (!grow(walk, &at, found->entry_count, &found->entry_capacity, sizeof *entry))
+        return;
+    found->entries = at;
+    found->entries[found->entry_count++] = *entry;
+}
+
+/* @param directory  NULL = the root itself */
+static char *join(const topk_jit_allocator *allocator, const char *directory, const char *name)
+{
+    return directory != NULL ? tkj_format(allocator, "%s/%s", directory, name)
+                             : tkj_strdup(allocator, name);
+}
+
+/* @param other  its name is not set yet */
+static void add_other(walker *walk, const char *directory, const char *name, tkj_walk_other *other)
+{
+    tkj_walk *found = walk->found;
+    if (!walk->wants_others)
+        return;
+    other->name = join(walk->allocator, directory, name);
+    found->complete = found->complete && other->name != NULL;
+    void *at = found->others;
+    if (other->name == NULL ||
+        !grow(walk, &at, found->other_count, &found->other_capacity, sizeof *other)) {
+        tkj_free(walk->allocator, other->name);
+        return;
+    }
+    found->others = at;
+    found->others[found->other_count++] = *other;
+}
+
+/* What cannot be read: not worth a word if it is only gone. */
+static void add_unreadable(walker *walk, const char *directory, const char *name, int error)
+{
+    tkj_walk_other other = {.kind = TKJ_WALK_UNREADABLE, .error = error};
+    if (error != ENOENT)
+        add_other(walk, directory, name, &other);
+}
+
+/* ---- names ---- */
+
+static int hex_digit(char digit)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = digit != '\0' ? strchr(digits, digit) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* @return false if the text does not begin with so many lower-case digits */
+static bool read_key(const char hex[KEY_HEX], tkj_cache_key *key)
+{
+    for (size_t i = 0; i < KEY_HEX; i += 2) {
+        const int high = hex_digit(hex[i]);
+        const int low = high >= 0 ? hex_digit(hex[i + 1]) : -1;
+        if (low < 0)
+            return false;
+        key->digest[i / 2] = (uint8_t)(16 * high + low);
+    }
+    return true;
+}
+
+/* The name of a file in v1/<2 hex>; what is read must give the same name again. @return false if it
+   is not an entry's */
+static bool read_name(const char *directory, const char *name, tkj_walk_entry *entry)
+{
+    char hex[KEY_HEX + 1], expected[TKJ_ENTRY_FILE_SIZE];
+    const char *below = directory + strlen(TKJ_LAYOUT_DIR "/");
+    const size_t start = KEY_HEX - 2;
+    if (strlen(name) < start + strlen(".cu1") || strncmp(name + start, ".cu", 3) != 0 ||
+        strspn(name + start + 3, "0123456789") > MAJOR_DIGITS)
+        return false;
+    snprintf(hex, sizeof hex, "%.2s%.*s", below, (int)start, name);
+    if (!read_key(hex, &entry->key))
+        return false;
+    entry->major = atoi(name + start + 3);
+    tkj_entry_file(&entry->key, entry->major, entry->name);
+    snprintf(expected, sizeof expected, "%s/%s", directory, name);
+    return strcmp(entry->name, expected) == 0;
+}
+
+static bool begins_with(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* ---- directories ---- */
+
+/* What is looked at: a file's status, or none and why. */
+typedef struct looked {
+    struct stat status;
+    int error; /* 0 = there is a status */
+} looked;
+
+static looked look_at(int dir_fd, const char *name)
+{
+    looked file = {.error = 0};
+    if (fstatat(dir_fd, name, &file.status, AT_SYMLINK_NOFOLLOW) != 0)
+        file.error = errno;
+    return file;
+}
+
+static void add_looked(walker *walk, const char *directory, const char *name, const looked *file,
+                       tkj_walk_kind kind)
+{
+    tkj_walk_other other = {
+        .kind = kind,
+        .size = S_ISREG(file->status.st_mode) ? (uint64_t)file->status.st_size : 0,
+        .modified = file->status.st_mtim,
+    };
+    if (file->error != 0)
+        add_unreadable(walk, directory, name, file->error);
+    else
+        add_other(walk, directory, name, &other);
+}
+
+/* A name in v1/<2 hex>. */
+static void take_entry(walker *walk, const char *directory, const char *name)
+{
+    tkj_walk_entry entry = {.major = 0};
+    const bool named = read_name(directory, name, &entry);
+    if (!named && !walk->wants_others)
+        return;
+    char path[DIRECTORY_NAME_SIZE + NAME_MAX + 1];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    const looked file = look_at(walk->root_fd, path);
+    if (!named || file.error != 0 || !S_ISREG(file.status.st_mode)) {
+        add_looked(walk, directory, name, &file, named ? TKJ_WALK_NO_FILE : TKJ_WALK_FOREIGN);
+        return;
+    }
+    entry.size = (uint64_t)file.status.st_size;
+    entry.modified = file.status.st_mtim;
+    add_entry(walk, &entry);
+}
+
+/* A name in tmp. */
+static void take_temporary(walker *walk, const char *directory, const char *name)
+{
+    char path[DIRECTORY_NAME_SIZE + NAME_MAX + 1];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    const looked file = look_at(walk->root_fd, path);
+    const bool own = begins_with(name, TKJ_PUBLISH_PREFIX) && S_ISREG(file.status.st_mode);
+    add_looked(walk, directory, name, &file, own ? TKJ_WALK_TEMPORARY : TKJ_WALK_FOREIGN);
+}
+
+/* A name in v1: the directories of entries are walked by their numbers. */
+static void take_directory(walker *walk, const char *directory, const char *name)
+{
+    if (strlen(name) == 2 && hex_digit(name[0]) >= 0 && hex_digit(name[1]) >= 0)
+        return;
+    char path[DIRECTORY_NAME_SIZE + NAME_MAX + 1];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    const looked file = look_at(walk->root_fd, path);
+    add_looked(walk, directory, name, &file, TKJ_WALK_FOREIGN);
+}
+
+/* A name in the root. */
+static void take_top(walker *walk, const char *directory, const char *name)
+{
+    static const char *const known[] = {TKJ_LAYOUT_DIR, TKJ_PUBLISH_DIR, TKJ_PUBLISH_TAG,
+                                        TKJ_LOCK_FILE};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(name, known[i]) == 0)
+            return;
+    if (tkj_pack_is_name(name))
+        return;
+    const looked file = look_at(walk->root_fd, name);
+    add_looked(walk, directory, name, &file, TKJ_WALK_FOREIGN);
+}
+
+typedef void take_name(walker *walk, const char *directory, const char *name);
+
+/* @param name  NULL = the root itself. @return NULL with errno; ENOENT if it is not there */
+static DIR *open_directory(int root_fd, const char *name)
+{
+    const int fd =
+        openat(root_fd, name != NULL ? name : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    if (directory == NULL && fd >= 0)
+        tkj_os_close(fd);
+    return directory;
+}
+
+static void walk_directory(walker *walk, const char *name, take_name *take)
+{
+    DIR *directory = open_directory(walk->root_fd, name);
+    if (directory == NULL) {
+        add_unreadable(walk, NULL, name != NULL ? name : ".", errno);
+        return;
+    }
+    errno = 0;
+    for (struct dirent *at = readdir(directory); at != NULL && walk->found->complete;
+         at = readdir(directory)) {
+        if (strcmp(at->d_name, ".") != 0 && strcmp(at->d_name, "..") != 0)
+            take(walk, name, at->d_name);
+        errno = 0; /* readdir tells its end from a failure by nothing else */
+    }
+    if (errno != 0 && walk->found->complete)
+        add_unreadable(walk, NULL, name != NULL ? name : ".", errno);
+    closedir(directory);
+}
+
+/* ---- the walk ---- */
+
+static int compare_entries(const void *a, const void *b)
+{
+    return strcmp(((const tkj_walk_entry *)a)->name, ((const tkj_walk_entry *)b)->name);
+}
+
+static int compare_others(const void *a, const void *b)
+{
+    return strcmp(((const tkj_walk_other *)a)->name, ((const tkj_walk_other *)b)->name);
+}
+
+static void walk_entries(walker *walk)
+{
+    for (unsigned i = 0; walk->found->complete && i < DIRECTORIES; i++) {
+        char name[DIRECTORY_NAME_SIZE];
+        snprintf(name, sizeof name, TKJ_LAYOUT_DIR "/%02x", i);
+        const size_t first = walk->found->entry_count;
+        walk_directory(walk, name, take_entry);
+        const size_t count = walk->found->entry_count - first;
+        if (count > 1)
+            qsort(walk->found->entries + first, count, sizeof(tkj_walk_entry), compare_entries);
+    }
+}
+
+static walker begin(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out)
+{
+    *out = (tkj_walk){.complete = true};
+    return (walker){.allocator = allocator, .root_fd = root_fd, .found = out};
+}
+
+void tkj_walk_entries(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out)
+{
+    walker walk = begin(allocator, root_fd, out);
+    walk_entries(&walk);
+}
+
+void tkj_walk_all(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out)
+{
+    walker walk = begin(allocator, root_fd, out);
+    walk.wants_others = true;
+    walk_entries(&walk);
+    walk_directory(&walk, NULL, take_top);
+    walk_directory(&walk, TKJ_LAYOUT_DIR, take_directory);
+    walk_directory(&walk, TKJ_PUBLISH_DIR, take_temporary);
+    if (out->other_count > 1)
+        qsort(out->others, out->other_count, sizeof out->others[0], compare_others);
+}
+
+void tkj_walk_release(const topk_jit_allocator *allocator, tkj_walk *walk)
+{
+    for (size_t i = 0; i < walk->other_count; i++)
+        tkj_free(allocator, walk->others[i].name);
+    tkj_free(allocator, walk->entries);
+    tkj_free(allocator, walk->others);
+    *walk = (tkj_walk){.complete = false};
+}
