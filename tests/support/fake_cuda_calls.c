@@ -101,8 +101,7 @@ static CUresult read_attribute(CUdevice device, CUdevice_attribute attribute, in
     if (device < 0 || device >= fake.device_count)
         return CUDA_ERROR_INVALID_DEVICE;
     struct fake_device facts = fake_devices[device];
-    const int claimed =
-        fake.claimed_capability != 0 ? fake.claimed_capability : fake.capability;
+    const int claimed = fake.claimed_capability != 0 ? fake.claimed_capability : fake.capability;
     if (claimed != 0) {
         facts.major = claimed / 10;
         facts.minor = claimed % 10;

@@ -7,6 +7,8 @@
 
 extern const warm_command warm_command_build;
 extern const warm_command warm_command_inspect;
+extern const warm_command warm_command_pack;
+extern const warm_command warm_command_unpack;
 extern const warm_command warm_command_completions;
 extern const warm_command warm_command_manual;
 extern const warm_command warm_command_help;
