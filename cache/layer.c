@@ -34,7 +34,7 @@ const char *tkj_entry_verify(const tkj_blob *bytes, const tkj_cache_query *query
     return NULL;
 }
 
-tkj_cache_outcome tkj_entry_unread(int error, const char **why)
+tkj_cache_outcome tkj_entry_explain(int error, const char **why)
 {
     static const struct {
         int error;
@@ -87,7 +87,7 @@ static tkj_cache_outcome read_entry(const tkj_layer_reader *reader, const tkj_fi
                                     tkj_blob *bytes, tkj_entry *entry, const char **why)
 {
     if (tkj_os_read(&reader->allocator, file, offset, size, bytes) != 0)
-        return tkj_entry_unread(errno, why);
+        return tkj_entry_explain(errno, why);
     *why = tkj_entry_verify(bytes, query, entry);
     tkj_cache_outcome outcome = *why == NULL ? TKJ_CACHE_HIT : TKJ_CACHE_CORRUPT;
     if (outcome == TKJ_CACHE_HIT) {
@@ -118,7 +118,7 @@ static tkj_cache_outcome get_from_directory(const tkj_layer *layer, const tkj_la
     int result = tkj_os_open_file(dir_fd, name, reader->trust, TKJ_ENTRY_SIZE_MAX, &file);
     tkj_os_close(dir_fd);
     if (result != 0)
-        return tkj_entry_unread(errno, why);
+        return tkj_entry_explain(errno, why);
     tkj_cache_outcome outcome = read_entry(reader, &file, 0, file.size, query, bytes, entry, why);
     if (outcome == TKJ_CACHE_HIT && layer->kind == TKJ_LAYER_USER && reader->touches)
         touch(&file);

@@ -71,8 +71,8 @@ typedef struct tkj_layer_reader {
 /** "v1/<2 hex>/<30 hex>.cu<major>.tkc": an entry's file below the directory that holds it. */
 void tkj_entry_file(const tkj_cache_key *key, int major, char name[TKJ_ENTRY_FILE_SIZE]);
 
-/** What a failed open or read says of an entry. @param[out] why  static */
-tkj_cache_outcome tkj_entry_unread(int error, const char **why);
+/** What a failed tkj_os_open_file or tkj_os_read says of an entry. @param[out] why  static */
+tkj_cache_outcome tkj_entry_explain(int error, const char **why);
 
 /** Verifies bytes against a query. @return NULL if they answer it, else what is wrong, static */
 const char *tkj_entry_verify(const tkj_blob *bytes, const tkj_cache_query *query, tkj_entry *entry);

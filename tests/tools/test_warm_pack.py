@@ -9,6 +9,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -284,6 +285,25 @@ class Many(pack_case.PackTest):
         for path in self.left_behind():
             path.unlink()
         return in_time
+
+    def end_while_it_writes(self):
+        """As kill_while_it_writes, with a signal that can be met. @return the exit status"""
+        process = self.start("pack", self.out, "--cache-dir", self.cache)
+        while process.poll() is None and not self.left_behind():
+            time.sleep(0)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=pack_case.HANG_SECONDS)
+        self.assertEqual((self.left_behind(), err), ([], ""))
+        if out or self.out.exists():  # it was too late
+            self.assertEqual(len(self.must("inspect", self.out).splitlines()), 513)
+            self.out.unlink()
+        return process.returncode
+
+    def test_one_that_is_told_to_end_leaves_nothing(self):
+        codes = []
+        while len(codes) < 100 and -signal.SIGTERM not in codes:
+            codes.append(self.end_while_it_writes())
+        self.assertIn(-signal.SIGTERM, codes)
 
     def test_killed_one_leaves_no_half_of_a_pack(self):
         in_time = 0

@@ -243,8 +243,8 @@ class Hostile(UnpackTest):
 
 
 class Memory(UnpackTest):
-    def test_it_takes_the_size_of_the_packs_and_little_more(self):
-        """Sparse, so that it costs nobody a disk: a giant is refused by its head alone."""
+    def test_giant_is_refused_by_its_head_alone(self):
+        """Sparse, so that it costs nobody a disk: what is read of it is what takes memory."""
         path = self.folder / "large.tkp"
         data = bytearray(self.out.read_bytes())
         large = 1 << 30

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,32 @@ bool warm_new_file_check(const char *path, bool replaces)
     return replaces || refuse(path, "it is already there; --force replaces it");
 }
 
+/* ---- signals ---- */
+
+/** Those that are ignored, as nohup has it, end nothing. */
+static void hold_signals(warm_new_file *file)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&file->ends);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct sigaction now;
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&file->ends, ends[i]);
+    }
+    pthread_sigmask(SIG_BLOCK, &file->ends, &file->before);
+}
+
+/** Whether one of them arrived: it does what it does when they are let through again. */
+static bool is_to_end(const warm_new_file *file)
+{
+    sigset_t pending;
+    sigpending(&pending);
+    sigandset(&pending, &pending, &file->ends);
+    return !sigisemptyset(&pending);
+}
+
+/* ---- the file ---- */
+
 /** @return false if the name does not fit */
 static bool name_temporary(const char *path, char name[PATH_MAX])
 {
@@ -39,18 +67,21 @@ static bool name_temporary(const char *path, char name[PATH_MAX])
 bool warm_new_file_open(const char *path, bool replaces, warm_new_file *out)
 {
     *out = (warm_new_file){.path = path, .replaces = replaces, .fd = -1};
+    hold_signals(out);
     if (!name_temporary(path, out->temporary))
         errno = ENAMETOOLONG;
     else
         out->fd = mkostemp(out->temporary, O_CLOEXEC);
     if (out->fd >= 0)
         return true;
-    out->temporary[0] = '\0';
+    out->temporary[0] = '\0'; /* there is none */
     return refuse(path, strerror(errno));
 }
 
 bool warm_new_file_write(warm_new_file *file, const void *bytes, size_t size)
 {
+    if (is_to_end(file))
+        return false;
     return tkj_os_write_all(file->fd, bytes, size) == 0 || refuse(file->path, strerror(errno));
 }
 
@@ -76,18 +107,22 @@ static int complete(warm_new_file *file)
     return close(fd) == 0 || errno == EINTR ? 0 : -1;
 }
 
+/** @return 0, or -1 with errno */
+static int put_in_place(const warm_new_file *file)
+{
+    return file->replaces ? rename(file->temporary, file->path)
+                          : rename_to_new(file->temporary, file->path);
+}
+
 bool warm_new_file_finish(warm_new_file *file)
 {
-    int result = complete(file);
-    if (result == 0)
-        result = file->replaces ? rename(file->temporary, file->path)
-                                : rename_to_new(file->temporary, file->path);
-    if (result == 0)
+    const bool placed = complete(file) == 0 && !is_to_end(file) && put_in_place(file) == 0;
+    if (placed)
         file->temporary[0] = '\0';
-    else
+    else if (!is_to_end(file))
         refuse(file->path, strerror(errno));
     warm_new_file_abandon(file);
-    return result == 0;
+    return placed;
 }
 
 void warm_new_file_abandon(warm_new_file *file)
@@ -98,4 +133,5 @@ void warm_new_file_abandon(warm_new_file *file)
     if (file->temporary[0] != '\0')
         unlink(file->temporary);
     file->temporary[0] = '\0';
+    pthread_sigmask(SIG_SETMASK, &file->before, NULL);
 }

@@ -11,6 +11,7 @@
 #define TKJ_WARM_NEW_FILE_H
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,6 +22,8 @@ typedef struct warm_new_file {
     bool replaces;            /* what stands there: a regular file only */
     char temporary[PATH_MAX]; /* "" = there is nothing to remove */
     int fd;                   /* -1 = closed */
+    sigset_t ends;            /* signals that would end this thread: they wait */
+    sigset_t before;          /* which waited before */
 } warm_new_file;
 
 /** Whether a file may come to be there; looks, and changes nothing. */

@@ -120,28 +120,36 @@ static const char *check(const tkj_walk_entry *at, const tkj_blob *bytes, tkj_en
     return memcmp(key, at->key.digest, sizeof key) == 0 ? NULL : "it is not under its key";
 }
 
+/** @return 0, or -1 with errno */
+static int read_entry(const collector *to, const char *name, tkj_blob *bytes)
+{
+    tkj_file file;
+    *bytes = (tkj_blob){NULL, 0};
+    if (tkj_os_open_file(to->root_fd, name, to->trust, TKJ_ENTRY_SIZE_MAX, &file) != 0)
+        return -1;
+    const int result = tkj_os_read(&tkj_default_allocator, &file, 0, file.size, bytes);
+    tkj_os_close(file.fd);
+    return result;
+}
+
 /** What is removed meanwhile was never there. @return false if the collection is over */
 static bool take(collector *to, const tkj_walk_entry *at)
 {
-    tkj_file file;
-    tkj_blob bytes = {NULL, 0};
-    tkj_entry entry;
+    tkj_blob bytes;
+    tkj_entry entry = {.target = NULL};
     const char *flaw = NULL;
-    int result = tkj_os_open_file(to->root_fd, at->name, to->trust, TKJ_ENTRY_SIZE_MAX, &file);
-    if (result == 0) {
-        result = tkj_os_read(&tkj_default_allocator, &file, 0, file.size, &bytes);
-        tkj_os_close(file.fd);
-    }
-    if (result != 0 && errno == ENOENT)
+    const int error = read_entry(to, at->name, &bytes) == 0 ? 0 : errno;
+    if (error == ENOENT)
         return true;
-    if (result != 0)
-        tkj_entry_unread(errno, &flaw);
+    if (error != 0)
+        tkj_entry_explain(error, &flaw);
     else
         flaw = check(at, &bytes, &entry);
-    if (flaw == NULL && is_wanted(to, &entry) && add_item(to, at, bytes))
+    const bool wanted = flaw == NULL && is_wanted(to, &entry);
+    if (wanted && add_item(to, at, bytes))
         return true;
     tkj_free(&tkj_default_allocator, bytes.bytes);
-    return flaw != NULL ? add_flaw(to, at->name, flaw) : true;
+    return flaw != NULL ? add_flaw(to, at->name, flaw) : !wanted;
 }
 
 static const char *flaw_of(const tkj_walk_other *other)
