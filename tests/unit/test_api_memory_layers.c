@@ -84,7 +84,8 @@ static void start(plan_case *it, const situation *in)
         plan_case_each_file(it->root, ".tkc", plan_case_remove_file, NULL);
     if (in->max_bytes > 0) {
         assert_int_equal(tkj_os_make_dirs(tkj_test_path(it->root, "v1/00"), TKJ_TRUST_OWNER), 0);
-        tkj_test_file_write(tkj_test_path(it->root, "v1/00/old.cu13.tkc"), "old", 3);
+        tkj_test_file_write(
+            tkj_test_path(it->root, "v1/00/000000000000000000000000000001.cu13.tkc"), "old", 3);
     }
     topk_jit_options options = plan_case_options(it);
     options.ro_dirs = tkj_test_path(it->directory, "ro");

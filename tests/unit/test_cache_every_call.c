@@ -130,8 +130,8 @@ static void arrange(const plan_case *it, scenario where)
     if (where == SCENARIO_READ_ONLY)
         write_old(it, "ro", entry_name, entry_bytes, entry_size);
     if (where == SCENARIO_FULL) {
-        write_old(it, "cache", "v1/7f/old.cu13.tkc", "old", 3);
-        write_old(it, "cache", "v1/7f/older.cu13.tkc", "older", 5);
+        write_old(it, "cache", "v1/7f/000000000000000000000000000001.cu13.tkc", "old", 3);
+        write_old(it, "cache", "v1/7f/000000000000000000000000000002.cu13.tkc", "older", 5);
         write_old(it, "cache", "tmp/new-dead", "dead", 4);
     }
 }

@@ -46,7 +46,7 @@ static void add_size(const char *path, void *user)
 /* A root with a sound entry, a corrupt one, and a large one that nobody has used for days. */
 static void fill_root(plan_case *it, const specs *s)
 {
-    const char *old = tkj_test_path(it->root, "v1/00/00000000000000000000000000000000.cu13.tkc");
+    const char *old = tkj_test_path(it->root, "v1/00/000000000000000000000000000000.cu13.tkc");
     plan_layers_warm(it, it->root, &s->corrupt);
     plan_case_each_file(it->root, ".tkc", make_empty, NULL);
     plan_layers_warm(it, it->root, &s->in_root);
