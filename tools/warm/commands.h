@@ -6,6 +6,7 @@
 #include "command.h"
 
 extern const warm_command warm_command_build;
+extern const warm_command warm_command_list;
 extern const warm_command warm_command_inspect;
 extern const warm_command warm_command_pack;
 extern const warm_command warm_command_unpack;
