@@ -17,18 +17,18 @@ static int compare_use(const void *a, const void *b)
     return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-static bool is_unchanged(int root_fd, const tkj_walk_entry *entry)
+static bool is_unchanged(int root_fd, const char *name, uint64_t size, struct timespec modified)
 {
     struct stat now;
-    return fstatat(root_fd, entry->name, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(now.st_mode) &&
-           (uint64_t)now.st_size == entry->size && now.st_mtim.tv_sec == entry->modified.tv_sec &&
-           now.st_mtim.tv_nsec == entry->modified.tv_nsec;
+    return fstatat(root_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(now.st_mode) &&
+           (uint64_t)now.st_size == size && now.st_mtim.tv_sec == modified.tv_sec &&
+           now.st_mtim.tv_nsec == modified.tv_nsec;
 }
 
-tkj_removal tkj_evict_entry(int root_fd, const tkj_walk_entry *entry)
+tkj_removal tkj_evict_file(int root_fd, const char *name, uint64_t size, struct timespec modified)
 {
     errno = 0;
-    if (is_unchanged(root_fd, entry) && unlinkat(root_fd, entry->name, 0) == 0)
+    if (is_unchanged(root_fd, name, size, modified) && unlinkat(root_fd, name, 0) == 0)
         return TKJ_REMOVAL_DONE;
     return errno == ENOENT ? TKJ_REMOVAL_GONE : TKJ_REMOVAL_STAYS;
 }
@@ -60,8 +60,9 @@ tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, uint64_
         tkj_evict_order(walk.entries, walk.entry_count);
     for (size_t i = 0; needed && i < walk.entry_count && done.left_bytes > target; i++) {
         const tkj_walk_entry *entry = &walk.entries[i];
-        tkj_removal of =
-            strcmp(entry->name, keep) == 0 ? TKJ_REMOVAL_STAYS : tkj_evict_entry(root_fd, entry);
+        tkj_removal of = strcmp(entry->name, keep) == 0
+                             ? TKJ_REMOVAL_STAYS
+                             : tkj_evict_file(root_fd, entry->name, entry->size, entry->modified);
         done.left_bytes -= of != TKJ_REMOVAL_STAYS ? entry->size : 0;
         done.removed += of == TKJ_REMOVAL_DONE;
         done.removed_bytes += of == TKJ_REMOVAL_DONE ? entry->size : 0;

@@ -27,15 +27,16 @@ typedef struct tkj_eviction {
 tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, uint64_t most,
                        uint64_t target, const char *keep);
 
-/** What became of an entry that was to be removed. */
+/** What became of a file that was to be removed. */
 typedef enum tkj_removal {
     TKJ_REMOVAL_DONE,
     TKJ_REMOVAL_GONE,  /* it was not there any more */
     TKJ_REMOVAL_STAYS, /* it changed since it was listed, or cannot be removed: errno, else 0 */
 } tkj_removal;
 
-/** Removes an entry that is as it was: one that was used or written since it was listed stays. */
-tkj_removal tkj_evict_entry(int root_fd, const tkj_walk_entry *entry);
+/** Removes a regular file below a root that is as it was: one that was used or written since stays.
+ *  @param size, modified  as it was listed */
+tkj_removal tkj_evict_file(int root_fd, const char *name, uint64_t size, struct timespec modified);
 
 /** Sorts entries: the one whose use is longest ago first; of the same time, in no order. */
 void tkj_evict_order(tkj_walk_entry *entries, size_t count);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file command_inspect.c @brief topk-jit-warm inspect: what is in an entry or a pack. */
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "complain.h"
 #include "file.h"
+#include "find_key.h"
 #include "inspect_view.h"
 #include "out.h"
 #include "out_json.h"
@@ -21,6 +24,16 @@ static int fail(const warm_file *file, const char *flaw)
     return WARM_EXIT_FAILED;
 }
 
+static int print_entry(const warm_call *call, const tkj_entry *entry, size_t size)
+{
+    const inspect_options *options = call->options;
+    const warm_entry_view view = {.entry = *entry, .size = size, .preimage = options->preimage};
+    if (call->common.json)
+        return warm_out_end(warm_out_json(warm_inspect_json_entry(&view)));
+    warm_inspect_text_entry(&view);
+    return warm_out_end(true);
+}
+
 static int inspect_entry(const warm_call *call, warm_file *file)
 {
     /* of a larger file as much as it takes to tell that it is too large */
@@ -28,15 +41,9 @@ static int inspect_entry(const warm_call *call, warm_file *file)
         file->size <= TKJ_ENTRY_SIZE_MAX ? file->size : (uint64_t)TKJ_ENTRY_SIZE_MAX + 1;
     if (!warm_file_read(file, size))
         return WARM_EXIT_FAILED;
-    const inspect_options *options = call->options;
-    warm_entry_view view = {.size = (size_t)size, .preimage = options->preimage};
-    const char *flaw = tkj_entry_decode(file->bytes, view.size, &view.entry);
-    if (flaw != NULL)
-        return fail(file, flaw);
-    if (call->common.json)
-        return warm_out_end(warm_out_json(warm_inspect_json_entry(&view)));
-    warm_inspect_text_entry(&view);
-    return warm_out_end(true);
+    tkj_entry entry;
+    const char *flaw = tkj_entry_decode(file->bytes, (size_t)size, &entry);
+    return flaw != NULL ? fail(file, flaw) : print_entry(call, &entry, (size_t)size);
 }
 
 /** Reads the head of a pack whose first bytes are there, and nothing more: memory and time are
@@ -90,12 +97,50 @@ static int inspect(const warm_call *call, warm_file *file)
     return fail(file, "it is neither a cache entry nor a pack");
 }
 
-static int run(const warm_call *call)
+static int inspect_file(const warm_call *call)
 {
     warm_file file;
     const int code = inspect(call, &file);
     warm_file_close(&file);
     return code;
+}
+
+static int inspect_item(const warm_call *call, const warm_inventory *inventory)
+{
+    const warm_item *item;
+    tkj_blob bytes;
+    tkj_entry entry;
+    const char *why;
+    int code = warm_find_key(inventory, call->operands[0], &item);
+    if (code != WARM_EXIT_DONE)
+        return code;
+    if (warm_item_read(inventory, item, &bytes, &entry, &why) != TKJ_CACHE_HIT) {
+        char path[PATH_MAX];
+        warm_item_path(inventory, item, path);
+        warm_complain("%s: %s", path, why);
+        return WARM_EXIT_FAILED;
+    }
+    code = print_entry(call, &entry, bytes.size);
+    warm_item_release(inventory, &bytes);
+    return code;
+}
+
+static int inspect_key(const warm_call *call)
+{
+    const topk_jit_options wanted = TOPK_JIT_OPTIONS_INIT;
+    warm_inventory inventory;
+    const int code = warm_inventory_open(&call->common, &wanted, false, &inventory)
+                         ? inspect_item(call, &inventory)
+                         : WARM_EXIT_FAILED;
+    warm_inventory_release(&inventory);
+    return code;
+}
+
+static int run(const warm_call *call)
+{
+    const char *what = call->operands[0];
+    const bool key = warm_is_key(what) && access(what, F_OK) != 0 && errno == ENOENT;
+    return key ? inspect_key(call) : inspect_file(call);
 }
 
 static const warm_option options[] = {
@@ -106,24 +151,34 @@ static const warm_option options[] = {
 };
 
 static const warm_exit exits[] = {
-    {WARM_EXIT_DONE, "the file is sound"},
-    {WARM_EXIT_FAILED, "it is damaged or cannot be read, or the result not be written"},
+    {WARM_EXIT_DONE, "it is sound"},
+    {WARM_EXIT_FAILED, "it is damaged or cannot be read, or several keys begin so"},
+    {WARM_EXIT_NOT_THERE, "no entry of the cache has such a key"},
     {0, NULL},
+};
+
+static const warm_example examples[] = {
+    {"topk-jit-warm inspect 03d2ec", "the entry whose key begins so, wherever servers find it"},
+    {NULL, NULL},
 };
 
 const warm_command warm_command_inspect = {
     .name = "inspect",
-    .summary = "says what is in a file of the cache, after checking it",
-    .usage = "FILE [options]",
+    .summary = "says what is in an entry or a pack, after checking it",
+    .usage = "FILE|KEY [options]",
     .description =
         "Says what is in a cache entry (.tkc) or a pack of them (.tkp), after checking all of it. "
         "FILE may come from anywhere: nothing in it is run or believed. Characters that are not "
         "printable ASCII are shown as \\xNN, a backslash as two; with --json a byte is the "
-        "character of the same number.",
+        "character of the same number."
+        "\n\n"
+        "KEY stands for the entry of the cache whose key begins with it: 4 hexadecimal digits or "
+        "more, of the places that list shows. A file of that name comes first.",
     .options = options,
     .options_size = sizeof(inspect_options),
-    .common = WARM_COMMON_OUTPUT,
+    .common = WARM_COMMON_OUTPUT | WARM_COMMON_CACHE,
     .operand = {.name = "FILE", .least = 1, .most = 1, .complete = WARM_COMPLETE_FILES},
     .exits = exits,
+    .examples = examples,
     .run = run,
 };

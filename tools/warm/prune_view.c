@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "prune_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "out.h"
+#include "out_human.h"
+#include "out_json.h"
+
+static void print_entry(const warm_prune_view *view, const warm_pruned *pruned, time_t now)
+{
+    char key[2 * TKJ_DIGEST_SIZE + 1], size[WARM_HUMAN_SIZE], age[WARM_HUMAN_SIZE];
+    tkj_digest_format(pruned->file->key.digest, key);
+    warm_human_bytes(pruned->file->size, size);
+    warm_human_age(pruned->file->modified.tv_sec, now, age);
+    printf("%s  cu%d  %s  %s  ", key, pruned->file->major, size, age);
+    switch (pruned->fate) {
+    case WARM_PRUNED_REMOVED:
+        puts(view->dry_run ? "would be removed" : "removed");
+        break;
+    case WARM_PRUNED_GONE:
+        puts("was gone already");
+        break;
+    case WARM_PRUNED_USED:
+        puts("stays: it was used meanwhile");
+        break;
+    case WARM_PRUNED_FAILED:
+        printf("cannot be removed: %s\n", strerror(pruned->error));
+        break;
+    }
+}
+
+bool warm_prune_text(const warm_prune_view *view)
+{
+    const time_t now = time(NULL);
+    char removed[WARM_HUMAN_SIZE], left[WARM_HUMAN_SIZE];
+    for (size_t i = 0; i < view->count; i++)
+        print_entry(view, &view->at[i], now);
+    warm_human_bytes(view->removed_bytes, removed);
+    warm_human_bytes(view->left_bytes, left);
+    warm_out_text(stdout, view->path, strlen(view->path));
+    printf(": %zu %s (%s), %zu %s (%s)\n", view->removed,
+           view->dry_run ? "would be removed" : "removed", removed, view->left,
+           view->dry_run ? "would be left" : "left", left);
+    return true;
+}
+
+static const char *const fates[] = {
+    [WARM_PRUNED_REMOVED] = "removed",
+    [WARM_PRUNED_GONE] = "gone",
+    [WARM_PRUNED_USED] = "used",
+    [WARM_PRUNED_FAILED] = "failed",
+};
+
+static json_t *describe(const warm_pruned *pruned)
+{
+    char key[2 * TKJ_DIGEST_SIZE + 1];
+    const bool failed = pruned->fate == WARM_PRUNED_FAILED;
+    tkj_digest_format(pruned->file->key.digest, key);
+    return json_pack("{s:s, s:i, s:I, s:I, s:s, s:o}", "key", key, "major", pruned->file->major,
+                     "bytes", (json_int_t)pruned->file->size, "modified",
+                     (json_int_t)pruned->file->modified.tv_sec, "status", fates[pruned->fate],
+                     "error", failed ? json_string(strerror(pruned->error)) : json_null());
+}
+
+json_t *warm_prune_json(const warm_prune_view *view)
+{
+    json_t *entries = json_array();
+    for (size_t i = 0; entries != NULL && i < view->count; i++)
+        if (json_array_append_new(entries, describe(&view->at[i])) != 0) {
+            json_decref(entries);
+            return NULL;
+        }
+    return json_pack(
+        "{s:s, s:o, s:b, s:{s:I, s:I, s:I, s:I, s:I}, s:o}", "version", TOPK_JIT_VERSION_STRING,
+        "path", warm_json_text(view->path, strlen(view->path)), "dry_run", view->dry_run, "summary",
+        "removed", (json_int_t)view->removed, "removed_bytes", (json_int_t)view->removed_bytes,
+        "failed", (json_int_t)view->failed, "left", (json_int_t)view->left, "left_bytes",
+        (json_int_t)view->left_bytes, "entries", entries);
+}
