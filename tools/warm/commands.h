@@ -10,6 +10,7 @@ extern const warm_command warm_command_list;
 extern const warm_command warm_command_inspect;
 extern const warm_command warm_command_verify;
 extern const warm_command warm_command_prune;
+extern const warm_command warm_command_dump;
 extern const warm_command warm_command_pack;
 extern const warm_command warm_command_unpack;
 extern const warm_command warm_command_completions;
