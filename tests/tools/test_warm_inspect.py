@@ -44,7 +44,9 @@ class InspectTest(warm_command.WarmTest):
         return done.stdout
 
     def object(self, *arguments):
-        return json.loads(self.text("--json", *arguments))
+        found = json.loads(self.text("--json", *arguments))
+        self.follows("inspect", found)
+        return found
 
     def fails(self, *arguments, status=1, naming):
         done = self.inspect(*arguments)

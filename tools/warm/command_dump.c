@@ -113,8 +113,8 @@ static json_t *describe(const warm_item *item, const char *what, const char *fil
     char key[2 * TKJ_DIGEST_SIZE + 1];
     const bool text = strcmp(what, "cubin") != 0;
     tkj_digest_format(item->key.digest, key);
-    return json_pack("{s:s, s:s, s:i, s:s, s:I, s:o, s:o, s:o}", "version", TOPK_JIT_VERSION_STRING,
-                     "key", key, "major", item->major, "what", what, "bytes",
+    return json_pack("{s:s, s:s, s:I, s:s, s:I, s:o, s:o, s:o}", "version", TOPK_JIT_VERSION_STRING,
+                     "key", key, "major", (json_int_t)item->major, "what", what, "bytes",
                      (json_int_t)bytes->size, "file",
                      file != NULL ? warm_json_text(file, strlen(file)) : json_null(), "text",
                      file == NULL && text ? warm_json_text((const char *)bytes->bytes, bytes->size)

@@ -73,7 +73,7 @@ static warm_item item_of_file(const tkj_walk_entry *file)
 {
     return (warm_item){
         .key = file->key,
-        .major = file->major,
+        .major = (uint32_t)file->major,
         .size = file->size,
         .modified = file->modified,
         .file = file,
@@ -84,7 +84,7 @@ static warm_item item_of_record(const tkj_pack_head *head, size_t position)
 {
     const tkj_pack_record record = tkj_pack_at(&head->index, position);
     warm_item item = {
-        .major = (int)record.major,
+        .major = record.major,
         .size = record.size,
         .modified = {.tv_sec = head->file.modified},
         .offset = record.offset,

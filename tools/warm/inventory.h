@@ -38,7 +38,7 @@ typedef struct warm_place {
 typedef struct warm_item {
     size_t place;
     tkj_cache_key key;
-    int major;
+    uint32_t major; /* of the toolchain; any number in a pack */
     uint64_t size;
     struct timespec modified;   /* the pack's, if in one */
     const tkj_walk_entry *file; /* NULL = in a pack, */

@@ -58,8 +58,8 @@ static json_t *describe_file(const warm_row *row)
     char key[2 * TKJ_DIGEST_SIZE + 1], path[PATH_MAX];
     tkj_digest_format(row->item->key.digest, key);
     warm_item_path(row->inventory, row->item, path);
-    return json_pack("{s:s, s:i, s:o, s:s, s:o, s:I, s:o}", "key", key, "major", row->item->major,
-                     "path", text_of(path), "layer",
+    return json_pack("{s:s, s:o, s:o, s:s, s:o, s:I, s:o}", "key", key, "major",
+                     number_of(row->item->major), "path", text_of(path), "layer",
                      warm_place_kind(row->inventory->places[row->item->place].kind), "bytes",
                      number_of(row->item->size), "modified", (json_int_t)row->item->modified.tv_sec,
                      "flaw", text_of(row->flaw));

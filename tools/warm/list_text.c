@@ -51,7 +51,7 @@ static bool add_row(const warm_row *row, void *user)
     warm_human_age(row->item->modified.tv_sec, rows->now, age);
     warm_table_add(table, "%.*s", KEY_DIGITS, key);
     warm_table_add(table, "%s", row->entry != NULL ? row->entry->target : "CORRUPT");
-    warm_table_add(table, "%d", row->item->major);
+    warm_table_add(table, "%" PRIu32, row->item->major);
     warm_table_add(table, "%s", size);
     warm_table_add(table, "%s", age);
     if (row->entry != NULL) {

@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""topk-jit-warm list, inspect KEY, verify and prune: what is in the cache, and what goes.
+
+Usage: test_warm_store.py TOPK_JIT_WARM FAKE_LIBNVRTC
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import warm_command
+from store_case import CORPUS, FAKE_NVRTC, HOUR, StoreTest, key_of
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+import tally  # noqa: E402
+
+
+class List(StoreTest):
+    def test_line_an_entry_and_one_for_the_place(self):
+        files = self.build()
+        first, titles, *lines = self.says("list").splitlines()
+        self.assertRegex(first, r" \(user\): 4 entries, \d+\.\d KiB\Z")
+        self.assertEqual(
+            titles.split(),
+            "KEY TARGET CUDA SIZE AGE REGS SHARED SPILLS VARIANT SPEC".split(),
+        )
+        self.assertEqual([line.split()[0] for line in lines], [key_of(f)[:12] for f in files])
+        for line in lines:
+            self.assertRegex(
+                line,
+                r"\A[0-9a-f]{12}  sm_[89]0   13    1\.2 KiB +\d+s +40  512\+8304 +24  general  "
+                r"operation=select,layout=plain,topk=900[12],dtype=float32,index=int32\Z",
+            )
+
+    def test_json_has_every_field(self):
+        files = self.build()
+        found = self.object("list")
+        self.assertEqual([e["key"] for e in found["entries"]], [key_of(f) for f in files])
+        size = sum(f.stat().st_size for f in files)
+        self.assertEqual(found["summary"], {"entries": 4, "flawed": 0, "bytes": size})
+        entry = found["entries"][0]
+        self.assertEqual(entry["path"], str(files[0]))
+        self.assertEqual(entry["modified"], int(files[0].stat().st_mtime))
+        inspected = self.object("inspect", files[0])
+        for name in set(inspected) - {"format"}:
+            self.assertEqual(entry[name], inspected[name], name)
+        self.assertEqual((entry["variant"], entry["major"], entry["layer"]), ("general", 13, "user"))
+
+    def test_cache_that_is_empty_or_not_there(self):
+        self.assertRegex(self.says("list"), r" \(user\): does not exist\n\Z")
+        self.assertEqual(self.object("list")["places"][0]["usable"], False)
+        self.cache.mkdir(mode=0o700)
+        self.assertRegex(self.says("list"), r" \(user\): 0 entries, 0 B\n\Z")
+        self.assertEqual(self.object("list")["entries"], [])
+
+    def test_home_that_is_none_is_no_failure(self):
+        done = self.run_it("list", environment={"HOME": str(self.folder / "home")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("home/.cache/topk-jit (user): does not exist", done.stdout)
+
+    def test_variables_name_the_cache_as_they_do_for_servers(self):
+        self.build()
+        for environment in (
+            {"TOPK_JIT_CACHE_DIR": str(self.cache)},
+            {"TOPK_JIT_CACHE_DIR": str(self.cache), "TOPK_JIT_MODE": "off"},
+        ):
+            done = self.run_it("list", environment=environment)
+            self.assertIn("4 entries", done.stdout)
+        (self.folder / "xdg").mkdir()
+        self.cache.rename(self.folder / "xdg" / "topk-jit")
+        done = self.run_it("list", environment={"XDG_CACHE_HOME": str(self.folder / "xdg")})
+        self.assertIn("4 entries", done.stdout)
+
+    def test_places_come_in_the_order_of_their_search(self):
+        self.build()
+        self.build("--arch sm_80 --topk 9009", cache=self.folder / "image")
+        self.add_pack()
+        found = self.object("list", environment=self.read_only("image", "missing"))
+        self.assertEqual(
+            [(p["layer"], pathlib.Path(p["path"]).name, p["entries"]) for p in found["places"]],
+            [("pack", "kernels.tkp", 3), ("read-only", "image", 1), ("read-only", "missing", 0),
+             ("user", "cache", 4)],
+        )
+        self.assertEqual([e["layer"] for e in found["entries"]],
+                         ["pack"] * 3 + ["read-only"] + ["user"] * 4)
+        self.assertIn("\nall: 8 entries", self.says("list", environment=self.read_only("image")))
+
+    def test_filters(self):
+        self.build()
+        self.add_pack()
+        places = self.read_only("image")
+        for arguments, count in (
+            (["--arch", "sm_80"], 2),
+            (["--arch", "sm_90"], 5),
+            (["--arch", "sm_80,sm_90"], 7),
+            (["--arch", "sm_100"], 0),
+            (["--spec", "topk=9001"], 2),
+            (["--spec", "topk=9001", "--arch", "sm_90"], 1),
+            (["--spec", "\x1b"], 0),
+            (["--layer", "user"], 4),
+            (["--layer", "read-only"], 3),
+            (["--layer", "all"], 7),
+        ):
+            found = self.object("list", *arguments, environment=places)
+            self.assertEqual(len(found["entries"]), count, arguments)
+            self.assertEqual(found["summary"]["entries"], count, arguments)
+
+    def test_wrong_words_are_refused(self):
+        self.fails("list", "--arch", "sm_9", status=2, naming=["--arch", "sm_9"])
+        self.fails("list", "--layer", "usr", status=2, naming=["did you mean 'user'"])
+        self.fails("list", "--spec", "", status=2, naming=["--spec"])
+
+    def test_corrupt_entry_is_marked_and_no_failure(self):
+        files = self.build()
+        self.damage(files[1])
+        line = self.says("list").splitlines()[3]
+        self.assertIn(f"{key_of(files[1])[:12]}  CORRUPT  13 ", line)
+        self.assertIn("its checksum does not match", line)
+        found = self.object("list")
+        self.assertEqual(found["summary"]["flawed"], 1)
+        self.assertEqual(found["entries"][1]["flaw"], "its checksum does not match")
+        self.assertIsNone(found["entries"][1]["spec"])
+        self.assertEqual(len(self.object("list", "--arch", "sm_80,sm_90")["entries"]), 3)
+
+    def test_entry_of_a_kernel_that_nobody_knows_has_no_variant(self):
+        self.add_pack(of="sound-odd-preimages")
+        found = self.object("list", environment=self.read_only("image"))
+        self.assertGreater(len(found["entries"]), 0)
+        for entry in found["entries"]:
+            self.assertEqual((entry["flaw"], entry["variant"]), (None, None))
+        text = self.says("list", environment=self.read_only("image"))
+        self.assertTrue(all(c == "\n" or " " <= c <= "~" for c in text), ascii(text))
+
+    def test_nothing_is_touched(self):
+        files = self.build()
+        for path in files:
+            self.age(path, 5 * HOUR)
+        before = [path.stat().st_mtime_ns for path in files]
+        self.says("list")
+        self.says("verify")
+        self.says("inspect", key_of(files[0]))
+        self.assertEqual([path.stat().st_mtime_ns for path in self.files()], before)
+
+
+class Key(StoreTest):
+    def test_beginning_of_a_key_is_enough(self):
+        path = self.build()[0]
+        by_file = self.object("inspect", path)
+        for key in (key_of(path), key_of(path)[:4], key_of(path)[:9].upper()):
+            self.assertEqual(self.object("inspect", key), by_file)
+            self.assertEqual(self.says("inspect", key), self.says("inspect", path))
+
+    def test_key_that_nothing_has(self):
+        self.build()
+        self.fails("inspect", "0" * 32, status=4, naming=["0" * 32])
+        self.fails("dump", "0" * 4, "--cubin", status=4, naming=["'0000'"])
+
+    def test_too_few_digits_and_no_digits_are_no_key(self):
+        for word in ("abc", "xyz0", "0" * 33, ""):
+            self.fails("dump", word, "--cubin", status=2, naming=["4 to 32"])
+        self.fails("inspect", "abc", naming=["abc: No such file"])
+
+    def test_ambiguous_beginning_names_the_candidates(self):
+        pack = self.add_pack(of="sound-three")
+        keys = [e["key"] for e in self.object("inspect", pack)["entries"]]
+        twin = self.cache / "v1" / keys[0][:2] / f"{keys[0][2:4]}{'0' * 28}.cu13.tkc"
+        twin.parent.mkdir(parents=True)
+        self.cache.chmod(0o700)
+        twin.write_bytes(b"x")
+        done = self.run_it("inspect", "--cache-dir", self.cache, keys[0][:4],
+                           environment=self.read_only("image"))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        first, *candidates = done.stderr.splitlines()
+        self.assertIn(f"several keys begin with '{keys[0][:4]}'", first)
+        self.assertEqual([c.split()[0] for c in candidates], [keys[0], key_of(twin)])
+        self.assertIn("sm_90", candidates[0])
+
+    def test_first_place_that_has_it_is_taken(self):
+        path = self.build()[0]
+        shutil.copytree(self.cache, self.folder / "image")
+        self.damage(path)
+        key = key_of(path)
+        self.fails("inspect", key, naming=[path, "checksum"])
+        done = self.says("inspect", key, environment=self.read_only("image"))
+        self.assertIn(key, done)
+
+    def test_file_of_that_name_comes_first(self):
+        self.build()
+        shutil.copy(CORPUS / "entry" / "sound-ptx", self.folder / "abcd")
+        self.assertEqual(self.object("inspect", "abcd")["kind"], "ptx")
+
+
+class Verify(StoreTest):
+    def test_sound_cache(self):
+        self.build()
+        self.add_pack()
+        places = self.read_only("image")
+        self.assertEqual(self.says("verify", environment=places),
+                         "7 entries and 1 pack checked\n")
+        found = self.object("verify", environment=places)
+        self.assertEqual((found["summary"]["entries"], found["findings"]), (7, []))
+
+    def test_cache_that_is_not_there_is_sound(self):
+        self.assertEqual(self.says("verify"), "0 entries and 0 packs checked\n")
+
+    def spoil(self):
+        """One of each flaw: what is wrong, by the name of its file."""
+        cut, swapped, damaged, sound = self.build()
+        cut.write_bytes(cut.read_bytes()[:-1])
+        swapped.write_bytes(sound.read_bytes())
+        self.damage(damaged)
+        stale = self.cache / "tmp" / "new-0123456789abcdef"
+        stale.write_bytes(b"half")
+        self.age(stale, 2 * HOUR)
+        (self.cache / "tmp" / "new-1123456789abcdef").write_bytes(b"being written")
+        (self.cache / "notes.txt").write_text("mine")
+        return {
+            str(cut): ("corrupt", "it is cut short"),
+            str(swapped): ("corrupt", "it is of another kernel than its name says"),
+            str(damaged): ("corrupt", "its checksum does not match"),
+            str(stale): ("stale", "a process died while it wrote it"),
+            str(self.cache / "notes.txt"): ("foreign", "it is nothing of the cache's"),
+        }
+
+    def test_each_flaw_is_named_with_why(self):
+        expected = self.spoil()
+        found = self.object("verify", status=1)
+        self.assertEqual({f["path"]: (f["kind"], f["why"]) for f in found["findings"]}, expected)
+        lines = self.says("verify", status=1).splitlines()
+        self.assertEqual(lines[-1], "4 entries and 0 packs checked, 3 corrupt, 1 stale, 1 foreign")
+        for line in lines[:-1]:
+            kind, path, why = re.fullmatch(r"(\w+) +(/.*?): (.*)", line).groups()
+            self.assertEqual((kind, why), expected[path])
+
+    def test_repair_removes_what_is_broken_and_no_more(self):
+        expected = self.spoil()
+        before = self.entries()
+        found = self.object("verify", "--repair")
+        for finding in found["findings"]:
+            self.assertEqual(finding["repaired"], finding["kind"] != "foreign")
+        gone = {path for path, (kind, _) in expected.items() if kind != "foreign"}
+        left = {name: data for name, data in before.items() if str(self.cache / name) not in gone}
+        self.assertEqual(self.entries(), left)
+        self.assertEqual(self.says("verify"), f"foreign     {self.cache}/notes.txt: it is nothing "
+                         "of the cache's\n1 entry and 0 packs checked, 1 foreign\n")
+        result = self.result("--arch sm_80,sm_90 --topk 9001,9002 --nvrtc", [FAKE_NVRTC])
+        self.assertEqual(result["summary"]["compiled"], 3)
+
+    def test_repair_leaves_what_is_only_read(self):
+        self.spoil()
+        self.cache.rename(self.folder / "image")
+        pack = self.add_pack()
+        self.damage(pack)
+        before = self.entries(self.folder / "image")
+        found = self.object("verify", "--repair", status=1, environment=self.read_only("image"))
+        self.assertEqual(found["summary"]["repaired"], 0)
+        self.assertEqual(self.entries(self.folder / "image"), before)
+
+    def test_pack_that_is_damaged_is_named_with_the_entry(self):
+        pack = self.add_pack(of="sound-one")
+        self.damage(pack)
+        found = self.object("verify", status=1, environment=self.read_only("image"))
+        self.assertEqual({f["path"] for f in found["findings"]}, {str(pack)})
+        self.assertEqual(found["summary"]["packs"], 1)
+
+    def test_paths_take_the_place_of_the_cache(self):
+        files = self.build()
+        self.damage(files[0])
+        for path, entries in ((files[1], 1), (CORPUS / "entry" / "sound-ptx", 1)):
+            found = self.object("verify", path)
+            self.assertEqual((found["summary"]["entries"], found["findings"]), (entries, []))
+        self.assertEqual(self.object("verify", CORPUS / "pack" / "sound-three")["summary"]["packs"], 1)
+        for path in (files[0], self.cache):
+            found = self.object("verify", path, files[1], status=1)
+            self.assertEqual([f["path"] for f in found["findings"]], [str(files[0])])
+        shutil.copy(files[1], files[2])
+        found = self.object("verify", files[2], status=1)
+        self.assertIn("another kernel", found["findings"][0]["why"])
+
+    def test_directory_with_a_colon_in_its_name(self):
+        self.build(cache=self.folder / "a:b")
+        self.assertEqual(self.object("verify", self.folder / "a:b")["summary"]["entries"], 4)
+
+    def test_every_file_of_the_corpus_is_judged(self):
+        for path in sorted(CORPUS.glob("*/*")):
+            if path.parent.name in ("entry", "pack"):
+                sound = path.name.startswith("sound-")
+                found = self.object("verify", path, status=0 if sound else 1)
+                self.assertEqual(len(found["findings"]), 0 if sound else 1, path)
+
+    def test_repair_takes_no_path(self):
+        self.fails("verify", "--repair", self.folder, status=2, naming=["--repair"])
+
+
+class Prune(StoreTest):
+    def aged(self):
+        """Entries used 1, 2, 3 and 4 hours ago; the oldest last."""
+        files = self.build()
+        for hours, path in enumerate(files, 1):
+            self.age(path, hours * HOUR + 60)
+        return files
+
+    def test_oldest_go_until_so_much_is_left(self):
+        files = self.aged()
+        most = files[0].stat().st_size + files[1].stat().st_size
+        found = self.object("prune", "--max-bytes", str(most))
+        self.assertEqual([e["key"] for e in found["entries"]], [key_of(files[3]), key_of(files[2])])
+        self.assertEqual(self.files(), files[:2])
+        self.assertEqual(found["summary"]["left_bytes"], most)
+        self.assertEqual(self.object("prune", "--max-bytes", "2K")["summary"]["removed"], 1)
+        self.assertEqual(self.object("prune", "--max-bytes", "1G")["summary"]["removed"], 0)
+
+    def test_what_is_older_goes(self):
+        files = self.aged()
+        self.assertEqual(self.object("prune", "--older-than", "1d")["summary"]["removed"], 0)
+        text = self.says("prune", "--older-than", "150m")
+        self.assertIn(f"{key_of(files[3])}  cu13  1.2 KiB  4h  removed\n", text)
+        self.assertRegex(text, r": 2 removed \(\d.* KiB\), 2 left \(\d.* KiB\)\n\Z")
+        self.assertEqual(self.files(), files[:2])
+
+    def test_targets_and_all(self):
+        self.build()
+        self.assertEqual(self.object("prune", "--arch", "sm_90")["summary"]["removed"], 2)
+        self.assertEqual({e["target"] for e in self.object("list")["entries"]}, {"sm_80"})
+        self.assertEqual(self.object("prune", "--all")["summary"]["left"], 0)
+        self.assertEqual(self.files(), [])
+
+    def test_conditions_all_hold(self):
+        files = self.aged()
+        targets = {e["key"]: e["target"] for e in self.object("list")["entries"]}
+        self.says("prune", "--arch", "sm_90", "--older-than", "150m")
+        kept = [f for n, f in enumerate(files) if n < 2 or targets[key_of(f)] != "sm_90"]
+        self.assertEqual(self.files(), kept)
+
+    def test_dry_run_removes_nothing(self):
+        files = self.aged()
+        found = self.object("prune", "--all", "--dry-run")
+        self.assertEqual((found["dry_run"], found["summary"]["removed"]), (True, 4))
+        self.assertIn("4 would be removed", self.says("prune", "--all", "-n"))
+        self.assertEqual(self.files(), files)
+
+    def test_only_entries_of_the_cache_directory_go(self):
+        self.build(cache=self.folder / "image")
+        self.add_pack()
+        self.build()
+        (self.cache / "v1" / "notes.txt").write_text("mine")
+        (self.cache / "tmp" / "new-0123456789abcdef").write_text("being written")
+        others = {name for name in self.entries() if not name.endswith(".tkc")}
+        image = self.entries(self.folder / "image")
+        self.says("prune", "--all", environment=self.read_only("image"))
+        self.assertEqual(set(self.entries()), others)
+        self.assertEqual(self.entries(self.folder / "image"), image)
+
+    def test_cache_that_is_not_there(self):
+        self.assertEqual(self.object("prune", "--all")["summary"]["left"], 0)
+        self.assertFalse(self.cache.exists())
+
+    def test_what_is_to_go_must_be_said(self):
+        self.build()
+        self.fails("prune", status=2, naming=["--max-bytes"])
+        self.fails("prune", "--all", "--arch", "sm_80", status=2, naming=["--all"])
+        for word in ("", "K", "1X", "-1", "1.5G", "99999999999G", "1 G", "0x10"):
+            self.fails("prune", f"--max-bytes={word}", status=2, naming=["--max-bytes"])
+        for word in ("", "30", "d", "1y", "-1d", "99999999999999999w"):
+            self.fails("prune", f"--older-than={word}", status=2, naming=["--older-than"])
+        self.assertEqual(len(self.files()), 4)
+
+
+class Together(StoreTest):
+    MANY = "--arch sm_80,sm_90 --layout plain,ragged --topk " + ",".join(map(str, range(9001, 9100)))
+
+    def start(self, command, *arguments):
+        process = subprocess.Popen(
+            [str(warm_command.BINARY), command, "--cache-dir", str(self.cache),
+             *map(str, arguments)],
+            env=warm_command.clean_environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.addCleanup(process.kill)
+        return process
+
+    def test_prune_and_the_others_beside_a_build(self):
+        build = self.start("build", *self.MANY.split(), "--nvrtc", FAKE_NVRTC)
+        runs = 0
+        while build.poll() is None or runs == 0:
+            self.assertEqual(self.object("verify")["findings"], [])
+            self.object("list")
+            self.object("prune", "--all")
+            runs += 1
+        _, said = build.communicate()
+        self.assertEqual(build.returncode, 0, said)
+        self.assertEqual(self.object("verify")["findings"], [])
+
+    def test_two_prunes_remove_each_entry_once(self):
+        self.build(self.MANY)
+        total = len(self.files())
+        prunes = [self.start("prune", "--all", "--json") for _ in range(2)]
+        removed = 0
+        for prune in prunes:
+            said, trouble = prune.communicate()
+            self.assertEqual((prune.returncode, trouble), (0, ""))
+            removed += said.count('"status": "removed"')
+        self.assertEqual((removed, self.files()), (total, []))
+
+    def test_two_repairs(self):
+        for path in self.build(self.MANY):
+            path.write_bytes(b"")
+        repairs = [self.start("verify", "--repair") for _ in range(2)]
+        for repair in repairs:
+            _, trouble = repair.communicate()
+            self.assertEqual((repair.returncode, trouble), (0, ""))
+        self.assertEqual(self.files(), [])
+
+
+if __name__ == "__main__":
+    tally.main()
