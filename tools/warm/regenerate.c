@@ -46,7 +46,7 @@ static int start(tkj_build *build, topk_jit_context *context, const tkj_entry *e
 
 static void print_file(FILE *to, const char *name, const char *text)
 {
-    fprintf(to, "/* ---- %s ---- */\n", name);
+    fprintf(to, "/* ==== %s ==== */\n", name);
     fputs(text, to);
 }
 
