@@ -125,7 +125,7 @@ static bool read_name(const char *directory, const char *name, tkj_walk_entry *e
     snprintf(hex, sizeof hex, "%.2s%.*s", below, (int)start, name);
     if (!read_key(hex, &entry->key))
         return false;
-    entry->major = atoi(name + start + 3);
+    entry->major = (int)strtol(name + start + 3, NULL, 10);
     tkj_entry_file(&entry->key, entry->major, entry->name);
     snprintf(expected, sizeof expected, "%s/%s", directory, name);
     return strcmp(entry->name, expected) == 0;

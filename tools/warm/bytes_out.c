@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "complain.h"
+#include "new_file.h"
 #include "os.h"
 #include "out.h"
 
@@ -33,23 +34,28 @@ static int fail(const char *path)
     return WARM_EXIT_FAILED;
 }
 
-/* Devices and pipes are written to as they are; of a file, no half is left. */
-static int write_file(const char *path, const void *bytes, size_t size)
+/* A device, a pipe or a link: written to as it is. */
+static int write_through(const char *path, const void *bytes, size_t size)
 {
-    struct stat status;
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+    const int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return fail(path);
-    const bool file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
     const bool written = tkj_os_write_all(fd, bytes, size) == 0;
     if (!written)
         tkj_os_close(fd);
-    if (written && close(fd) == 0)
-        return WARM_EXIT_DONE;
-    const int code = fail(path);
-    if (file)
-        unlink(path);
-    return code;
+    return written && close(fd) == 0 ? WARM_EXIT_DONE : fail(path);
+}
+
+static int write_file(const char *path, const void *bytes, size_t size)
+{
+    struct stat status;
+    warm_new_file file;
+    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return write_through(path, bytes, size);
+    const bool written = warm_new_file_open(path, true, &file) &&
+                         warm_new_file_write(&file, bytes, size) && warm_new_file_finish(&file);
+    warm_new_file_abandon(&file);
+    return written ? WARM_EXIT_DONE : WARM_EXIT_FAILED;
 }
 
 int warm_bytes_write(const char *path, const void *bytes, size_t size)

@@ -252,7 +252,7 @@ static const warm_example examples[] = {
 const warm_command warm_command_prune = {
     .name = "prune",
     .summary = "removes entries from the cache directory",
-    .usage = "--max-bytes SIZE|--older-than AGE|--arch LIST|--all [options]",
+    .usage = "[--max-bytes SIZE] [--older-than AGE] [options]",
     .description =
         "Removes entries from the cache directory; what is only read is never touched. Where "
         "several options say what goes, an entry goes if all of them allow it."
