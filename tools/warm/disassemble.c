@@ -129,7 +129,7 @@ static bool read_all(int fd, tkj_blob *out)
         return false;
     size_t total = 0;
     while (total < TEXT_MAX && (count = read_some(fd, buffer, sizeof buffer)) > 0) {
-        fwrite(buffer, 1, (size_t)count, to);
+        (void)fwrite(buffer, 1, (size_t)count, to); /* ferror tells */
         total += (size_t)count;
     }
     const bool ok = count == 0 && !ferror(to);
