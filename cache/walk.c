@@ -94,41 +94,50 @@ static void add_unreadable(walker *walk, const char *directory, const char *name
 
 static int hex_digit(char digit)
 {
-    static const char digits[] = "0123456789abcdef";
-    const char *at = digit != '\0' ? strchr(digits, digit) : NULL;
-    return at != NULL ? (int)(at - digits) : -1;
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-/* @return false if the text does not begin with so many lower-case digits */
-static bool read_key(const char hex[KEY_HEX], tkj_cache_key *key)
+/* @return false if the text does not begin with so many lower-case digits, two for a byte */
+static bool read_hex(const char *text, uint8_t *bytes, size_t count)
 {
-    for (size_t i = 0; i < KEY_HEX; i += 2) {
-        const int high = hex_digit(hex[i]);
-        const int low = high >= 0 ? hex_digit(hex[i + 1]) : -1;
+    for (size_t i = 0; i < count; i++) {
+        const int high = hex_digit(text[2 * i]);
+        const int low = high >= 0 ? hex_digit(text[2 * i + 1]) : -1;
         if (low < 0)
             return false;
-        key->digest[i / 2] = (uint8_t)(16 * high + low);
+        bytes[i] = (uint8_t)(16 * high + low);
     }
     return true;
 }
 
-/* The name of a file in v1/<2 hex>; what is read must give the same name again. @return false if it
-   is not an entry's */
+/* "cu13.tkc": the number as it is always written. @return false if it is another text */
+static bool read_major(const char *text, int *major)
+{
+    if (strncmp(text, "cu", 2) != 0 || text[2] == '0')
+        return false;
+    const size_t digits = strspn(text + 2, "0123456789");
+    if (digits == 0 || digits > MAJOR_DIGITS || strcmp(text + 2 + digits, ".tkc") != 0)
+        return false;
+    *major = (int)strtol(text + 2, NULL, 10);
+    return true;
+}
+
+/* The name of a file in v1/<2 hex>, if it is the one that tkj_entry_file gives an entry. */
 static bool read_name(const char *directory, const char *name, tkj_walk_entry *entry)
 {
-    char hex[KEY_HEX + 1], expected[TKJ_ENTRY_FILE_SIZE];
     const char *below = directory + strlen(TKJ_LAYOUT_DIR "/");
-    const size_t start = KEY_HEX - 2;
-    if (strlen(name) < start + strlen(".cu1") || strncmp(name + start, ".cu", 3) != 0 ||
-        strspn(name + start + 3, "0123456789") > MAJOR_DIGITS)
+    const size_t above = strlen(directory), length = strlen(name);
+    if (length < KEY_HEX || above + 1 + length >= sizeof entry->name ||
+        !read_hex(below, entry->key.digest, 1) ||
+        !read_hex(name, entry->key.digest + 1, TKJ_DIGEST_SIZE - 1) || name[KEY_HEX - 2] != '.' ||
+        !read_major(name + KEY_HEX - 1, &entry->major))
         return false;
-    snprintf(hex, sizeof hex, "%.2s%.*s", below, (int)start, name);
-    if (!read_key(hex, &entry->key))
-        return false;
-    entry->major = (int)strtol(name + start + 3, NULL, 10);
-    tkj_entry_file(&entry->key, entry->major, entry->name);
-    snprintf(expected, sizeof expected, "%s/%s", directory, name);
-    return strcmp(entry->name, expected) == 0;
+    memcpy(entry->name, directory, above);
+    entry->name[above] = '/';
+    memcpy(entry->name + above + 1, name, length + 1);
+    return true;
 }
 
 static bool begins_with(const char *name, const char *prefix)
@@ -167,15 +176,13 @@ static void add_looked(walker *walk, const char *directory, const char *name, co
 }
 
 /* A name in v1/<2 hex>. */
-static void take_entry(walker *walk, const char *directory, const char *name)
+static void take_entry(walker *walk, int dir_fd, const char *directory, const char *name)
 {
     tkj_walk_entry entry = {.major = 0};
     const bool named = read_name(directory, name, &entry);
     if (!named && !walk->wants_others)
         return;
-    char path[DIRECTORY_NAME_SIZE + NAME_MAX + 1];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    const looked file = look_at(walk->root_fd, path);
+    const looked file = look_at(dir_fd, name);
     if (!named || file.error != 0 || !S_ISREG(file.status.st_mode)) {
         add_looked(walk, directory, name, &file, named ? TKJ_WALK_NO_FILE : TKJ_WALK_FOREIGN);
         return;
@@ -186,28 +193,24 @@ static void take_entry(walker *walk, const char *directory, const char *name)
 }
 
 /* A name in tmp. */
-static void take_temporary(walker *walk, const char *directory, const char *name)
+static void take_temporary(walker *walk, int dir_fd, const char *directory, const char *name)
 {
-    char path[DIRECTORY_NAME_SIZE + NAME_MAX + 1];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    const looked file = look_at(walk->root_fd, path);
+    const looked file = look_at(dir_fd, name);
     const bool own = begins_with(name, TKJ_PUBLISH_PREFIX) && S_ISREG(file.status.st_mode);
     add_looked(walk, directory, name, &file, own ? TKJ_WALK_TEMPORARY : TKJ_WALK_FOREIGN);
 }
 
 /* A name in v1: the directories of entries are walked by their numbers. */
-static void take_directory(walker *walk, const char *directory, const char *name)
+static void take_directory(walker *walk, int dir_fd, const char *directory, const char *name)
 {
     if (strlen(name) == 2 && hex_digit(name[0]) >= 0 && hex_digit(name[1]) >= 0)
         return;
-    char path[DIRECTORY_NAME_SIZE + NAME_MAX + 1];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    const looked file = look_at(walk->root_fd, path);
+    const looked file = look_at(dir_fd, name);
     add_looked(walk, directory, name, &file, TKJ_WALK_FOREIGN);
 }
 
 /* A name in the root. */
-static void take_top(walker *walk, const char *directory, const char *name)
+static void take_top(walker *walk, int dir_fd, const char *directory, const char *name)
 {
     static const char *const known[] = {TKJ_LAYOUT_DIR, TKJ_PUBLISH_DIR, TKJ_PUBLISH_TAG,
                                         TKJ_LOCK_FILE};
@@ -216,11 +219,11 @@ static void take_top(walker *walk, const char *directory, const char *name)
             return;
     if (tkj_pack_is_name(name))
         return;
-    const looked file = look_at(walk->root_fd, name);
+    const looked file = look_at(dir_fd, name);
     add_looked(walk, directory, name, &file, TKJ_WALK_FOREIGN);
 }
 
-typedef void take_name(walker *walk, const char *directory, const char *name);
+typedef void take_name(walker *walk, int dir_fd, const char *directory, const char *name);
 
 /* @param name  NULL = the root itself. @return NULL with errno; ENOENT if it is not there */
 static DIR *open_directory(int root_fd, const char *name)
@@ -244,7 +247,7 @@ static void walk_directory(walker *walk, const char *name, take_name *take)
     for (struct dirent *at = readdir(directory); at != NULL && walk->found->complete;
          at = readdir(directory)) {
         if (strcmp(at->d_name, ".") != 0 && strcmp(at->d_name, "..") != 0)
-            take(walk, name, at->d_name);
+            take(walk, dirfd(directory), name, at->d_name);
         errno = 0; /* readdir tells its end from a failure by nothing else */
     }
     if (errno != 0 && walk->found->complete)

@@ -24,10 +24,10 @@ typedef struct evict_case {
 
 /* ---- what happens at a call; linked with --wrap ---- */
 
-/* Before the nth fstatat of a name `act` is called, once. */
+/* Before a file is looked at by its name below the root, which is done to remove it, `act` is
+   called, once. */
 static struct {
     const char *name; /* NULL = nothing happens */
-    int nth;
     void (*act)(evict_case *it);
     evict_case *it;
 } moment;
@@ -38,7 +38,7 @@ int __real_fstatat(int fd, const char *path, struct stat *status, int flags);
 int __wrap_fstatat(int fd, const char *path, struct stat *status, int flags);
 int __wrap_fstatat(int fd, const char *path, struct stat *status, int flags)
 {
-    if (moment.name != NULL && strcmp(path, moment.name) == 0 && --moment.nth == 0) {
+    if (moment.name != NULL && strcmp(path, moment.name) == 0) {
         moment.name = NULL;
         moment.act(moment.it);
     }
@@ -280,10 +280,9 @@ static void directories_links_and_fifos_of_an_entrys_name_stay(void **state)
 
 /* ---- what happens meanwhile ---- */
 
-static void at(evict_case *it, const char *name, int nth, void (*act)(evict_case *it))
+static void at(evict_case *it, const char *name, void (*act)(evict_case *it))
 {
     moment.name = name;
-    moment.nth = nth;
     moment.act = act;
     moment.it = it;
 }
@@ -297,7 +296,7 @@ static void entry_that_is_used_meanwhile_stays(void **state)
 {
     evict_case *it = *state;
     fill(it);
-    at(it, by_age[0], 2, use_the_oldest);
+    at(it, by_age[0], use_the_oldest);
     assert_done(evict(it, 1, 3 * SIZE), 1, 3);
     assert_null(moment.name); /* it happened */
     assert_true(is_there(it, by_age[0]));
@@ -318,7 +317,7 @@ static void entry_that_is_rewritten_meanwhile_stays(void **state)
 {
     evict_case *it = *state;
     fill(it);
-    at(it, by_age[0], 2, rewrite_the_oldest);
+    at(it, by_age[0], rewrite_the_oldest);
     assert_done(evict(it, 1, 3 * SIZE), 1, 3);
     assert_null(moment.name);
     assert_true(is_there(it, by_age[0]));
@@ -341,7 +340,7 @@ static void what_another_process_removes_is_not_removed_once_more(void **state)
 {
     evict_case *it = *state;
     fill(it);
-    at(it, by_age[0], 2, evict_in_another_process);
+    at(it, by_age[0], evict_in_another_process);
     assert_done(evict(it, 3 * SIZE, 2 * SIZE), 0, 2);
     assert_null(moment.name);
     assert_oldest_are_gone(it, 2);
