@@ -203,9 +203,9 @@ class Sass(DumpTest):
         return {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "CUDA_HOME": "", **changes}
 
     def test_nvdisasm_gets_the_cubin(self):
-        self.tool('printf "%s\\n" "$#" && cat "$1" && cat && echo end')
+        self.tool('echo "$#" "$1" && cat "$2" && cat && echo end')
         self.assertEqual(self.dumps("--sass", environment=self.environment()),
-                         b"1\n" + self.payload() + b"end\n")
+                         b"2 --print-code\n" + self.payload() + b"end\n")
         found = self.object("dump", self.key, "--sass", environment=self.environment())
         self.assertEqual(found["what"], "sass")
         self.assertTrue(found["text"].endswith("end\n"))
@@ -261,7 +261,7 @@ class Sass(DumpTest):
                          b"0123456789\n" * 200000)
 
     def test_nothing_is_left_behind(self):
-        self.tool("cat \"$1\"")
+        self.tool("cat \"$2\"")
         scratch = self.folder / "scratch"
         scratch.mkdir()
         self.dumps("--sass", environment=self.environment(TMPDIR=str(scratch)))

@@ -88,8 +88,8 @@ static int raise_fd(int fd)
 
 static int spawn(const char *program, int cubin_fd, int text_fd, pid_t *child)
 {
-    char path[] = "/proc/self/fd/3", name[] = PROGRAM;
-    char *arguments[] = {name, path, NULL};
+    char name[] = PROGRAM, code[] = "--print-code", path[] = "/proc/self/fd/3";
+    char *arguments[] = {name, code, path, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t defaults;
