@@ -195,13 +195,13 @@ static tkj_cache_outcome search(tkj_cache *cache, bool peeks, const tkj_cache_qu
     if (!tkj_cache_layers(cache))
         return TKJ_CACHE_UNUSABLE;
     for (*layer += *layer == 0; *layer <= cache->layers.count; ++*layer) {
-        const char *why;
+        tkj_layer_note note;
         tkj_layer *at = &cache->layers.at[*layer - 1];
-        tkj_cache_outcome outcome = tkj_layer_get(at, &reader, query, bytes, entry, &why);
+        tkj_cache_outcome outcome = tkj_layer_get(at, &reader, query, bytes, entry, &note);
         if (outcome == TKJ_CACHE_HIT)
             return outcome;
         if (!peeks)
-            report(cache, at, query, outcome, why);
+            report(cache, at, query, outcome, note.why);
         worst = outcome > worst ? outcome : worst;
     }
     return worst;
@@ -228,7 +228,7 @@ tkj_cache_outcome tkj_cache_peek(tkj_cache *cache, const tkj_cache_query *query,
 bool tkj_cache_get_new(tkj_cache *cache, const tkj_cache_query *query, tkj_blob *bytes,
                        tkj_entry *entry)
 {
-    const char *why;
+    tkj_layer_note note;
     *bytes = (tkj_blob){NULL, 0};
     memset(entry, 0, sizeof *entry);
     if (tkj_held_get(&cache->held, &cache->allocator, query, bytes, entry)) {
@@ -238,7 +238,7 @@ bool tkj_cache_get_new(tkj_cache *cache, const tkj_cache_query *query, tkj_blob 
     if (!tkj_cache_writes(cache) || !tkj_cache_layers(cache))
         return false;
     const tkj_layer *user = &cache->layers.at[cache->layers.count - 1];
-    if (tkj_layer_get(user, &cache->reader, query, bytes, entry, &why) != TKJ_CACHE_HIT)
+    if (tkj_layer_get(user, &cache->reader, query, bytes, entry, &note) != TKJ_CACHE_HIT)
         return false;
     count_hit(cache, TKJ_LAYER_USER, bytes->size);
     return true;
@@ -249,21 +249,36 @@ void tkj_cache_hold(tkj_cache *cache, const tkj_cache_key *key, const tkj_blob *
     (void)tkj_held_add(&cache->held, &cache->allocator, key, bytes);
 }
 
+bool tkj_cache_ask(tkj_cache *cache, const tkj_cache_query *query, size_t layer,
+                   tkj_cache_answer *out)
+{
+    if (!tkj_cache_layers(cache) || layer < 1 || layer > cache->layers.count)
+        return false;
+    const tkj_layer *at = &cache->layers.at[layer - 1];
+    tkj_layer_reader reader = cache->reader;
+    reader.touches = false;
+    *out = (tkj_cache_answer){.kind = at->kind, .path = at->path};
+    out->outcome = tkj_layer_get(at, &reader, query, &out->bytes, &out->entry, &out->note);
+    return true;
+}
+
+void tkj_cache_answer_release(const tkj_cache *cache, tkj_cache_answer *answer)
+{
+    tkj_free(&cache->allocator, answer->bytes.bytes);
+    answer->bytes = (tkj_blob){NULL, 0};
+}
+
 bool tkj_cache_explain_miss(tkj_cache *cache, const tkj_cache_query *query, tkj_text *out)
 {
     if (!tkj_cache_layers(cache)) {
         tkj_text_append(out, "nothing, for this process is short of memory or of descriptors");
         return true;
     }
-    for (size_t i = 0; i < cache->layers.count; i++) {
-        const char *why;
-        tkj_blob bytes;
-        tkj_entry entry;
-        const tkj_layer *layer = &cache->layers.at[i];
-        tkj_layer_get(layer, &cache->reader, query, &bytes, &entry, &why);
-        tkj_free(&cache->allocator, bytes.bytes);
-        tkj_text_append(out, "%s%s: %s", i > 0 ? "; " : "", layer->path,
-                        why != NULL ? why : "it is there");
+    tkj_cache_answer answer;
+    for (size_t layer = 1; tkj_cache_ask(cache, query, layer, &answer); layer++) {
+        tkj_text_append(out, "%s%s: %s", layer > 1 ? "; " : "", answer.path,
+                        answer.note.why != NULL ? answer.note.why : "it is there");
+        tkj_cache_answer_release(cache, &answer);
     }
     return cache->layers.count > 0;
 }

@@ -94,6 +94,27 @@ const char *tkj_cache_layer_name(const tkj_cache *cache, size_t layer);
  *  to find them. */
 size_t tkj_cache_user_layer(tkj_cache *cache);
 
+/** What one layer on disk says to a query. */
+typedef struct tkj_cache_answer {
+    tkj_layer_kind kind;
+    const char *path; /* of the directory or the pack: borrowed */
+    tkj_cache_outcome outcome;
+    tkj_layer_note note;
+    tkj_blob bytes;  /* on a hit the entry's, else empty: owned by the caller */
+    tkj_entry entry; /* on a hit points into bytes */
+} tkj_cache_answer;
+
+/**
+ * Asks one layer on disk, for people who want to hear all of them: nothing is counted, logged or
+ * touched.
+ * @param layer     its number: 1 is the first one on disk, in the order of the search
+ * @param[out] out  released with tkj_cache_answer_release
+ * @return false, and nothing is set, past the last one, and without memory to find the layers
+ */
+bool tkj_cache_ask(tkj_cache *cache, const tkj_cache_query *query, size_t layer,
+                   tkj_cache_answer *out);
+void tkj_cache_answer_release(const tkj_cache *cache, tkj_cache_answer *answer);
+
 /**
  * Where a query was looked for on disk, and why it did not match there: one clause a layer.
  * @return false if there is no place, of which nothing is said

@@ -106,11 +106,11 @@ static tkj_cache_outcome read_entry(const tkj_layer_reader *reader, const tkj_fi
    host could close behind our back, no stale handle when the directory was removed or replaced. */
 static tkj_cache_outcome get_from_directory(const tkj_layer *layer, const tkj_layer_reader *reader,
                                             const tkj_cache_query *query, tkj_blob *bytes,
-                                            tkj_entry *entry, const char **why)
+                                            tkj_entry *entry, tkj_layer_note *note)
 {
     char name[TKJ_ENTRY_FILE_SIZE];
     tkj_file file;
-    int dir_fd = tkj_os_open_trusted_dir(layer->path, reader->trust, why);
+    int dir_fd = tkj_os_open_trusted_dir(layer->path, reader->trust, &note->why);
     if (dir_fd < 0) /* that the user's cannot be opened is for the next put to say */
         return layer->kind == TKJ_LAYER_READ_ONLY || errno == EPERM ? TKJ_CACHE_UNUSABLE
                                                                     : TKJ_CACHE_ABSENT;
@@ -118,8 +118,10 @@ static tkj_cache_outcome get_from_directory(const tkj_layer *layer, const tkj_la
     int result = tkj_os_open_file(dir_fd, name, reader->trust, TKJ_ENTRY_SIZE_MAX, &file);
     tkj_os_close(dir_fd);
     if (result != 0)
-        return tkj_entry_explain(errno, why);
-    tkj_cache_outcome outcome = read_entry(reader, &file, 0, file.size, query, bytes, entry, why);
+        return tkj_entry_explain(errno, &note->why);
+    note->modified = file.modified;
+    tkj_cache_outcome outcome =
+        read_entry(reader, &file, 0, file.size, query, bytes, entry, &note->why);
     if (outcome == TKJ_CACHE_HIT && layer->kind == TKJ_LAYER_USER && reader->touches)
         touch(&file);
     close(file.fd);
@@ -145,18 +147,19 @@ static tkj_cache_outcome get_by_index(const tkj_pack_head *head, const tkj_file 
    update), or this one may have been unreadable then: its index is read for this look-up. */
 static tkj_cache_outcome get_from_pack(const tkj_layer *layer, const tkj_layer_reader *reader,
                                        const tkj_cache_query *query, tkj_blob *bytes,
-                                       tkj_entry *entry, const char **why)
+                                       tkj_entry *entry, tkj_layer_note *note)
 {
     tkj_file file;
     tkj_pack_head now = {.flaw = NULL};
     const tkj_pack_head *head = &layer->head;
-    if (tkj_pack_file_open(layer->path, reader->trust, &file, why) != 0)
+    if (tkj_pack_file_open(layer->path, reader->trust, &file, &note->why) != 0)
         return tkj_pack_is_shortage(errno) ? TKJ_CACHE_UNREADABLE : TKJ_CACHE_UNUSABLE;
+    note->modified = file.modified;
     if (!tkj_pack_head_is_of(head, &file)) {
         tkj_pack_head_read(&reader->allocator, &file, &now);
         head = &now;
     }
-    tkj_cache_outcome outcome = get_by_index(head, &file, reader, query, bytes, entry, why);
+    tkj_cache_outcome outcome = get_by_index(head, &file, reader, query, bytes, entry, &note->why);
     close(file.fd);
     tkj_pack_head_release(&reader->allocator, &now);
     return outcome;
@@ -164,12 +167,12 @@ static tkj_cache_outcome get_from_pack(const tkj_layer *layer, const tkj_layer_r
 
 tkj_cache_outcome tkj_layer_get(const tkj_layer *layer, const tkj_layer_reader *reader,
                                 const tkj_cache_query *query, tkj_blob *bytes, tkj_entry *entry,
-                                const char **why)
+                                tkj_layer_note *note)
 {
     *bytes = (tkj_blob){NULL, 0};
     memset(entry, 0, sizeof *entry);
-    *why = NULL;
+    *note = (tkj_layer_note){NULL, 0};
     return layer->kind == TKJ_LAYER_PACK
-               ? get_from_pack(layer, reader, query, bytes, entry, why)
-               : get_from_directory(layer, reader, query, bytes, entry, why);
+               ? get_from_pack(layer, reader, query, bytes, entry, note)
+               : get_from_directory(layer, reader, query, bytes, entry, note);
 }

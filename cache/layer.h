@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 #include <topk_jit/topk_jit.h>
 
 #include "digest.h"
@@ -81,13 +82,16 @@ const char *tkj_entry_verify(const tkj_blob *bytes, const tkj_cache_query *query
 const char *tkj_entry_unwanted(const tkj_blob *bytes, const tkj_entry *entry,
                                const tkj_cache_query *query);
 
-/**
- * Looks one query up in one layer.
- * @param[out] why  unless it is a hit: what was found instead, such as "no entry"; static
- */
+/** What a layer says beside the outcome. */
+typedef struct tkj_layer_note {
+    const char *why; /* unless it is a hit: what was found instead, such as "no entry"; static */
+    time_t modified; /* of the file that was looked into; 0 = none was */
+} tkj_layer_note;
+
+/** Looks one query up in one layer. */
 tkj_cache_outcome tkj_layer_get(const tkj_layer *layer, const tkj_layer_reader *reader,
                                 const tkj_cache_query *query, tkj_blob *bytes, tkj_entry *entry,
-                                const char **why);
+                                tkj_layer_note *note);
 
 /** Layers in the order of their search. */
 typedef struct tkj_layers {

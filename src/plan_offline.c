@@ -46,7 +46,7 @@ static bool has_flag(const topk_jit_spec *spec, const char *field)
             strncmp(field, "index=", strlen("index=")) != 0);
 }
 
-static void append_command(tkj_text *text, const tkj_build *build, const char *target)
+void tkj_plan_command(tkj_text *text, const tkj_build *build)
 {
     const tkj_config *config = &build->context->config;
     const char *root = tkj_cache_root(build->context->cache);
@@ -58,7 +58,7 @@ static void append_command(tkj_text *text, const tkj_build *build, const char *t
         tkj_text_append(text, "TOPK_JIT_SHARED=1 ");
     if (config->values.toolchain == TOPK_JIT_TOOLCHAIN_EXACT)
         tkj_text_append(text, "TOPK_JIT_TOOLCHAIN=exact ");
-    tkj_text_append(text, "topk-jit-warm --arch %s", target);
+    tkj_text_append(text, "topk-jit-warm --arch %s", build->target_name);
     for (const char *field = spec; *field != '\0';) {
         size_t length = strcspn(field, ",");
         if (has_flag(build->spec, field))
@@ -118,7 +118,7 @@ topk_jit_status tkj_plan_offline_miss(tkj_build *build, tkj_target target, int m
     tkj_text_append(
         &text, "the mode is offline and kernel %s is in no layer of the cache; this creates it: ",
         build->entry_name);
-    append_command(&text, build, build->target_name);
+    tkj_plan_command(&text, build);
     tkj_text_append(&text, "; spec %s, target %s, key %s; searched: ", spec, build->target_name,
                     key);
     append_places(&text, build, major, toolchain);

@@ -4,6 +4,10 @@
 #define TKJ_PLAN_OFFLINE_H
 
 #include "plan_build.h"
+#include "text.h"
+
+/** Appends the command that builds the kernels of the spec for the target aimed at. */
+void tkj_plan_command(tkj_text *text, const tkj_build *build);
 
 /**
  * Fails, with a message that has the command which creates the entry, the spec, the key, and each
