@@ -22,37 +22,39 @@ static bool is_home(const char *path)
     return is_usable(path) && path[strspn(path, "/")] != '\0';
 }
 
-static topk_jit_status give(char *root, char **out)
+static const char *password_home(char *buffer, size_t size)
 {
-    *out = root;
-    return root != NULL ? TOPK_JIT_OK : TOPK_JIT_OUT_OF_MEMORY;
-}
-
-static topk_jit_status below_home(const topk_jit_allocator *allocator, const char *home, char **out)
-{
-    return give(tkj_format(allocator, "%s/.cache/topk-jit", home), out);
-}
-
-static topk_jit_status below_password_home(const topk_jit_allocator *allocator, char **out)
-{
-    char buffer[4096];
     struct passwd record, *found = NULL;
-    if (getpwuid_r(geteuid(), &record, buffer, sizeof buffer, &found) != 0 || found == NULL)
-        return TOPK_JIT_OK;
-    return is_home(found->pw_dir) ? below_home(allocator, found->pw_dir, out) : TOPK_JIT_OK;
+    if (getpwuid_r(geteuid(), &record, buffer, size, &found) != 0 || found == NULL)
+        return NULL;
+    return is_home(found->pw_dir) ? found->pw_dir : NULL;
+}
+
+/* The root is `base` and what is below it; no base, no root. */
+static topk_jit_status give(const topk_jit_allocator *allocator, const char *base,
+                            const char *below, char **out)
+{
+    *out = base != NULL ? tkj_format(allocator, "%s%s", base, below) : NULL;
+    return base == NULL || *out != NULL ? TOPK_JIT_OK : TOPK_JIT_OUT_OF_MEMORY;
 }
 
 topk_jit_status tkj_cache_root_choose(const topk_jit_allocator *allocator,
-                                      const tkj_cache_places *places, char **out)
+                                      const tkj_cache_places *places, char **out, const char **rule)
 {
-    *out = NULL;
+    char buffer[4096];
+    *rule = "the option cache_dir";
     if (is_usable(places->option))
-        return give(tkj_strdup(allocator, places->option), out);
+        return give(allocator, places->option, "", out);
+    *rule = "TOPK_JIT_CACHE_DIR";
     if (is_usable(places->environment))
-        return give(tkj_strdup(allocator, places->environment), out);
+        return give(allocator, places->environment, "", out);
+    *rule = "XDG_CACHE_HOME";
     if (is_usable(places->xdg_cache_home))
-        return give(tkj_format(allocator, "%s/topk-jit", places->xdg_cache_home), out);
+        return give(allocator, places->xdg_cache_home, "/topk-jit", out);
+    *rule = "HOME";
     if (is_home(places->home))
-        return below_home(allocator, places->home, out);
-    return below_password_home(allocator, out);
+        return give(allocator, places->home, "/.cache/topk-jit", out);
+    const char *home = password_home(buffer, sizeof buffer);
+    *rule = home != NULL ? "the password database" : NULL;
+    return give(allocator, home, "/.cache/topk-jit", out);
 }

@@ -16,10 +16,12 @@ typedef struct tkj_cache_places {
 /**
  * Chooses the root. Where no place is given, the password database's home serves as home. A home of
  * "/" (containers without a user) is no home.
- * @param[out] out  owned by the caller; NULL if there is none
+ * @param[out] out   owned by the caller; NULL if there is none
+ * @param[out] rule  which place named it, such as "TOPK_JIT_CACHE_DIR"; static; NULL if none did
  * @return TOPK_JIT_OK, TOPK_JIT_OUT_OF_MEMORY
  */
 topk_jit_status tkj_cache_root_choose(const topk_jit_allocator *allocator,
-                                      const tkj_cache_places *places, char **out);
+                                      const tkj_cache_places *places, char **out,
+                                      const char **rule);
 
 #endif /* TKJ_CACHE_ROOT_H */

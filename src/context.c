@@ -44,7 +44,8 @@ static topk_jit_status open_cache(topk_jit_context *context)
         .home = config->env_home,
     };
     char *root = NULL, *installed = NULL;
-    topk_jit_status status = tkj_cache_root_choose(&config->allocator, &places, &root);
+    topk_jit_status status =
+        tkj_cache_root_choose(&config->allocator, &places, &root, &context->root_rule);
     if (status == TOPK_JIT_OK)
         status = find_installed(config, &installed);
     const tkj_cache_options options = {

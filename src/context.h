@@ -24,6 +24,7 @@ typedef struct tkj_counters {
 struct topk_jit_context {
     tkj_config config;
     tkj_cache *cache;
+    const char *root_rule; /* what named its root; NULL = it has none */
     tkj_kernel_map kernels;
     tkj_flights flights;     /* preparations and compilations under way */
     tkj_worker worker;       /* what topk_jit_prepare_async asked for */

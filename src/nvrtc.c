@@ -69,7 +69,8 @@ static void judge(void *user, void *handle, tkj_nvrtc_refusal *refusal)
     tkj_nvrtc_library_build_id(handle, build_id);
     snprintf(nvrtc->identity, sizeof nvrtc->identity, "nvrtc %d.%d%s%s", nvrtc->major, nvrtc->minor,
              build_id[0] != '\0' ? " build-id " : "", build_id);
-    tkj_nvrtc_library_preload_builtins(&nvrtc->logger, handle, nvrtc->major, nvrtc->minor);
+    tkj_nvrtc_library_preload_builtins(&nvrtc->logger, handle, nvrtc->major, nvrtc->minor,
+                                       &nvrtc->origin);
 }
 
 static topk_jit_status call_failed(const tkj_nvrtc *nvrtc, const char *call, nvrtcResult result)
@@ -106,7 +107,8 @@ topk_jit_status tkj_nvrtc_load(const topk_jit_allocator *allocator, const tkj_lo
         return TOPK_JIT_OUT_OF_MEMORY;
     nvrtc->allocator = *allocator;
     nvrtc->logger = *logger;
-    topk_jit_status status = tkj_nvrtc_library_find(logger, search, judge, nvrtc);
+    topk_jit_status status =
+        tkj_nvrtc_library_find(logger, search, judge, nvrtc, &nvrtc->origin.rule);
     if (status == TOPK_JIT_OK)
         status = list_architectures(nvrtc);
     if (status != TOPK_JIT_OK) {
@@ -135,6 +137,11 @@ int tkj_nvrtc_major(const tkj_nvrtc *nvrtc)
 const char *tkj_nvrtc_identity(const tkj_nvrtc *nvrtc)
 {
     return nvrtc->identity;
+}
+
+const tkj_nvrtc_origin *tkj_nvrtc_where(const tkj_nvrtc *nvrtc)
+{
+    return &nvrtc->origin;
 }
 
 bool tkj_nvrtc_knows(const tkj_nvrtc *nvrtc, int architecture)

@@ -10,6 +10,7 @@
 #ifndef TKJ_NVRTC_H
 #define TKJ_NVRTC_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <topk_jit/topk_jit.h>
@@ -49,6 +50,17 @@ int tkj_nvrtc_major(const tkj_nvrtc *nvrtc);
 
 /** Version and build-id, such as "nvrtc 13.0 build-id 3f2a...": borrowed. */
 const char *tkj_nvrtc_identity(const tkj_nvrtc *nvrtc);
+
+/** Where a loaded NVRTC was found, for people. */
+typedef struct tkj_nvrtc_origin {
+    const char *rule;     /* what led to it, such as "TOPK_JIT_NVRTC" or "CUDA_HOME": static */
+    char file[PATH_MAX];  /* without symbolic links; "" = the loader does not say */
+    char builtins[64];    /* file name of the libnvrtc-builtins that it needs */
+    bool builtins_beside; /* which was loaded from its own directory */
+} tkj_nvrtc_origin;
+
+/** Borrowed. */
+const tkj_nvrtc_origin *tkj_nvrtc_where(const tkj_nvrtc *nvrtc);
 
 /** True if it can compile for the architecture, such as 90 for sm_90. */
 bool tkj_nvrtc_knows(const tkj_nvrtc *nvrtc, int architecture);

@@ -33,6 +33,7 @@ struct tkj_nvrtc {
     int major;
     int minor;
     char identity[48 + TKJ_NVRTC_BUILD_ID_SIZE];
+    tkj_nvrtc_origin origin;
     int *architectures; /* ascending as NVRTC lists them */
     int architecture_count;
 #define TKJ_NVRTC_MEMBER(name) __typeof__(nvrtc##name) *name;

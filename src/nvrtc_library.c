@@ -22,6 +22,7 @@ typedef struct quest {
     const tkj_logger *logger;
     tkj_nvrtc_judge judge;
     void *user;
+    const char *rule;          /* that is being followed */
     tkj_nvrtc_refusal refusal; /* the last one; status OK = none was found that could be refused */
     char searched[700];        /* places, separated by ", ": leaves room in a message */
 } quest;
@@ -65,8 +66,9 @@ static bool try_names(quest *q, int extra_flags)
 
 /** Tries every name in base/below. Relative directories are passed over: code must never come from
  *  whatever the working directory is. */
-static bool try_directory(quest *q, const char *base, const char *below)
+static bool try_directory(quest *q, const char *rule, const char *base, const char *below)
 {
+    q->rule = rule;
     if (base == NULL || !tkj_os_is_absolute(base))
         return false;
     char place[PATH_MAX];
@@ -83,17 +85,19 @@ static bool try_directory(quest *q, const char *base, const char *below)
 
 static bool search_everywhere(quest *q, const tkj_nvrtc_search *search)
 {
-    note_place(q, "the libraries already loaded");
+    q->rule = "the libraries already loaded";
+    note_place(q, q->rule);
     if (try_names(q, RTLD_NOLOAD))
         return true;
-    if (try_directory(q, search->own_directory, "") ||
-        try_directory(q, search->hint_directory, "") ||
-        try_directory(q, search->cuda_home, "/lib64") ||
-        try_directory(q, search->cuda_home, "/lib") ||
-        try_directory(q, "/usr/local/cuda", "/lib64") ||
-        try_directory(q, "/usr/local/cuda", "/lib"))
+    static const char usual[] = "/usr/local/cuda";
+    if (try_directory(q, "beside the library", search->own_directory, "") ||
+        try_directory(q, "the option nvrtc_hint", search->hint_directory, "") ||
+        try_directory(q, "CUDA_HOME", search->cuda_home, "/lib64") ||
+        try_directory(q, "CUDA_HOME", search->cuda_home, "/lib") ||
+        try_directory(q, usual, usual, "/lib64") || try_directory(q, usual, usual, "/lib"))
         return true;
-    note_place(q, "the loader's own path");
+    q->rule = "the loader's own path";
+    note_place(q, q->rule);
     return try_names(q, 0);
 }
 
@@ -101,6 +105,7 @@ static bool search_everywhere(quest *q, const tkj_nvrtc_search *search)
  *  version than the one asked for. */
 static topk_jit_status load_named(quest *q, const char *path, const char *set_by)
 {
+    q->rule = set_by;
     /* Cleared, so that the error below is that of this path. */
     dlerror();
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -115,23 +120,31 @@ static topk_jit_status load_named(quest *q, const char *path, const char *set_by
     return TOPK_JIT_OK;
 }
 
-topk_jit_status tkj_nvrtc_library_find(const tkj_logger *logger, const tkj_nvrtc_search *search,
-                                       tkj_nvrtc_judge judge, void *user)
+static topk_jit_status follow(quest *q, const tkj_nvrtc_search *search)
 {
-    quest q = {.logger = logger, .judge = judge, .user = user};
     if (search->option_path != NULL)
-        return load_named(&q, search->option_path, "the option nvrtc_path");
+        return load_named(q, search->option_path, "the option nvrtc_path");
     if (search->environment_path != NULL)
-        return load_named(&q, search->environment_path, "TOPK_JIT_NVRTC");
-    if (search_everywhere(&q, search))
+        return load_named(q, search->environment_path, "TOPK_JIT_NVRTC");
+    if (search_everywhere(q, search))
         return TOPK_JIT_OK;
-    if (q.refusal.status != TOPK_JIT_OK)
-        return tkj_fail_native(q.refusal.status, q.refusal.native_code,
-                               "no usable NVRTC: %s; searched: %s", q.refusal.reason, q.searched);
+    if (q->refusal.status != TOPK_JIT_OK)
+        return tkj_fail_native(q->refusal.status, q->refusal.native_code,
+                               "no usable NVRTC: %s; searched: %s", q->refusal.reason, q->searched);
     return tkj_fail(TOPK_JIT_NVRTC_NOT_FOUND,
                     "no libnvrtc.so.13, .12 or libnvrtc.so found; searched: %s; TOPK_JIT_NVRTC or "
                     "the option nvrtc_path can name it",
-                    q.searched);
+                    q->searched);
+}
+
+topk_jit_status tkj_nvrtc_library_find(const tkj_logger *logger, const tkj_nvrtc_search *search,
+                                       tkj_nvrtc_judge judge, void *user, const char **rule)
+{
+    quest q = {.logger = logger, .judge = judge, .user = user};
+    topk_jit_status status = follow(&q, search);
+    if (status == TOPK_JIT_OK)
+        *rule = q.rule;
+    return status;
 }
 
 /** Loads `name` from the directory of the file `sibling`. */
@@ -146,21 +159,21 @@ static bool load_beside(const char *sibling, const char *name)
 }
 
 void tkj_nvrtc_library_preload_builtins(const tkj_logger *logger, void *handle, int major,
-                                        int minor)
+                                        int minor, tkj_nvrtc_origin *origin)
 {
     struct link_map *map = NULL;
+    snprintf(origin->builtins, sizeof origin->builtins, "libnvrtc-builtins.so.%d.%d", major, minor);
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
         return;
-    char name[64];
-    snprintf(name, sizeof name, "libnvrtc-builtins.so.%d.%d", major, minor);
     /* A package manager may link libnvrtc alone into a directory: where it really is comes first,
      * where it was found second. */
-    char *real = realpath(map->l_name, NULL);
-    bool loaded = (real != NULL && load_beside(real, name)) || load_beside(map->l_name, name);
-    free(real);
-    if (!loaded)
+    if (realpath(map->l_name, origin->file) == NULL)
+        origin->file[0] = '\0';
+    origin->builtins_beside =
+        load_beside(origin->file, origin->builtins) || load_beside(map->l_name, origin->builtins);
+    if (!origin->builtins_beside)
         tkj_log(logger, TOPK_JIT_LOG_DEBUG, "%s is not beside %s; NVRTC will look for it itself",
-                name, map->l_name);
+                origin->builtins, map->l_name);
 }
 
 /** What the walk over all loaded objects looks for and finds. */

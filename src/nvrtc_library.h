@@ -27,15 +27,17 @@ typedef void (*tkj_nvrtc_judge)(void *user, void *handle, tkj_nvrtc_refusal *ref
 /**
  * Loads the first libnvrtc in the order of tkj_nvrtc_search that the judge takes. What was loaded
  * and not taken stays loaded.
+ * @param[out] rule  what led to it; static, set on success
  * @return TOPK_JIT_OK, TOPK_JIT_NVRTC_NOT_FOUND, or the status of the last refusal
  */
 topk_jit_status tkj_nvrtc_library_find(const tkj_logger *logger, const tkj_nvrtc_search *search,
-                                       tkj_nvrtc_judge judge, void *user);
+                                       tkj_nvrtc_judge judge, void *user, const char **rule);
 
 /** Loads libnvrtc-builtins of the version from the library's own directory, so that NVRTC finds it
- *  already loaded (cudawrappers PR#354, numba-cuda PR#196). Its absence is only logged. */
+ *  already loaded (cudawrappers PR#354, numba-cuda PR#196). Its absence is only logged.
+ *  @param[out] origin  the files are set, the rule stays */
 void tkj_nvrtc_library_preload_builtins(const tkj_logger *logger, void *handle, int major,
-                                        int minor);
+                                        int minor, tkj_nvrtc_origin *origin);
 
 #define TKJ_NVRTC_BUILD_ID_SIZE 65
 

@@ -108,7 +108,11 @@ static topk_jit_status load_directory(const topk_jit_allocator *allocator, const
     for (size_t i = 0; status == TOPK_JIT_OK && i < tkj_embedded_template_count; i++)
         status = read_file(allocator, dir_fd, dir, tkj_embedded_templates[i].name, &set->files[i]);
     tkj_os_close(dir_fd);
-    return status != TOPK_JIT_OK ? status : check_abi(set, dir);
+    if (status == TOPK_JIT_OK)
+        status = check_abi(set, dir);
+    if (status == TOPK_JIT_OK && (set->directory = tkj_strdup(allocator, dir)) == NULL)
+        status = TOPK_JIT_OUT_OF_MEMORY;
+    return status;
 }
 
 static void release_files(const topk_jit_allocator *allocator, tkj_template_set *set)
@@ -180,5 +184,6 @@ void tkj_templates_free(const topk_jit_allocator *allocator, tkj_template_set *s
 {
     release_files(allocator, set);
     tkj_free(allocator, set->files);
+    tkj_free(allocator, set->directory);
     memset(set, 0, sizeof *set);
 }

@@ -26,6 +26,7 @@ typedef struct tkj_template_search {
 /** All files of the set. */
 typedef struct tkj_template_set {
     tkj_source *files;               /* tkj_embedded_template_count of them, in that order */
+    char *directory;                 /* where they were read; NULL = they are the embedded copy */
     uint8_t digest[TKJ_DIGEST_SIZE]; /* over names and contents */
 } tkj_template_set;
 

@@ -37,17 +37,21 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Asserts that these places give this root, NULL for none. */
-static void assert_root(tkj_cache_places places, const char *expected)
+/* Asserts that these places give this root by this rule, NULL for none. */
+static void assert_rule(tkj_cache_places places, const char *expected, const char *expected_rule)
 {
     tkj_test_allocator test;
     tkj_test_allocator_init(&test, 0);
     char *root = NULL;
-    assert_int_equal(tkj_cache_root_choose(&test.allocator, &places, &root), TOPK_JIT_OK);
-    if (expected == NULL)
+    const char *rule = "none";
+    assert_int_equal(tkj_cache_root_choose(&test.allocator, &places, &root, &rule), TOPK_JIT_OK);
+    if (expected == NULL) {
         assert_null(root);
-    else
+        assert_null(rule);
+    } else {
         assert_string_equal(root, expected);
+        assert_string_equal(rule, expected_rule);
+    }
     tkj_free(&test.allocator, root);
     assert_int_equal(atomic_load(&test.live), 0);
 }
@@ -56,57 +60,64 @@ static void first_place_that_is_given_wins(void **state)
 {
     (void)state;
     password_home = "/pw";
-    assert_root((tkj_cache_places){"/option", "/environment", "/xdg", "/home/u"}, "/option");
-    assert_root((tkj_cache_places){NULL, "/environment", "/xdg", "/home/u"}, "/environment");
-    assert_root((tkj_cache_places){NULL, NULL, "/xdg", "/home/u"}, "/xdg/topk-jit");
-    assert_root((tkj_cache_places){NULL, NULL, NULL, "/home/u"}, "/home/u/.cache/topk-jit");
-    assert_root((tkj_cache_places){NULL, NULL, NULL, NULL}, "/pw/.cache/topk-jit");
+    assert_rule((tkj_cache_places){"/option", "/environment", "/xdg", "/home/u"}, "/option",
+                "the option cache_dir");
+    assert_rule((tkj_cache_places){NULL, "/environment", "/xdg", "/home/u"}, "/environment",
+                "TOPK_JIT_CACHE_DIR");
+    assert_rule((tkj_cache_places){NULL, NULL, "/xdg", "/home/u"}, "/xdg/topk-jit",
+                "XDG_CACHE_HOME");
+    assert_rule((tkj_cache_places){NULL, NULL, NULL, "/home/u"}, "/home/u/.cache/topk-jit", "HOME");
+    assert_rule((tkj_cache_places){NULL, NULL, NULL, NULL}, "/pw/.cache/topk-jit",
+                "the password database");
 }
 
 static void empty_place_is_not_given(void **state)
 {
     (void)state;
     password_home = "/pw";
-    assert_root((tkj_cache_places){"", "", "", "/home/u"}, "/home/u/.cache/topk-jit");
-    assert_root((tkj_cache_places){"", "", "", ""}, "/pw/.cache/topk-jit");
+    assert_rule((tkj_cache_places){"", "", "", "/home/u"}, "/home/u/.cache/topk-jit", "HOME");
+    assert_rule((tkj_cache_places){"", "", "", ""}, "/pw/.cache/topk-jit", "the password database");
 }
 
 static void relative_place_is_ignored(void **state)
 {
     (void)state;
-    assert_root((tkj_cache_places){NULL, "cache", "/xdg", NULL}, "/xdg/topk-jit");
-    assert_root((tkj_cache_places){NULL, NULL, ".cache", "/home/u"}, "/home/u/.cache/topk-jit");
-    assert_root((tkj_cache_places){NULL, NULL, NULL, "home/u"}, NULL);
+    assert_rule((tkj_cache_places){NULL, "cache", "/xdg", NULL}, "/xdg/topk-jit", "XDG_CACHE_HOME");
+    assert_rule((tkj_cache_places){NULL, NULL, ".cache", "/home/u"}, "/home/u/.cache/topk-jit",
+                "HOME");
+    assert_rule((tkj_cache_places){NULL, NULL, NULL, "home/u"}, NULL, NULL);
 }
 
 static void home_of_slashes_is_no_home(void **state)
 {
     (void)state;
-    assert_root((tkj_cache_places){NULL, NULL, NULL, "/"}, NULL);
-    assert_root((tkj_cache_places){NULL, NULL, NULL, "//"}, NULL);
+    assert_rule((tkj_cache_places){NULL, NULL, NULL, "/"}, NULL, NULL);
+    assert_rule((tkj_cache_places){NULL, NULL, NULL, "//"}, NULL, NULL);
     password_home = "/pw";
-    assert_root((tkj_cache_places){NULL, NULL, NULL, "/"}, "/pw/.cache/topk-jit");
+    assert_rule((tkj_cache_places){NULL, NULL, NULL, "/"}, "/pw/.cache/topk-jit",
+                "the password database");
 }
 
 static void user_without_a_home_has_no_root(void **state)
 {
     (void)state;
     const tkj_cache_places none = {NULL, NULL, NULL, NULL};
-    assert_root(none, NULL);
+    assert_rule(none, NULL, NULL);
     password_home = "/";
-    assert_root(none, NULL);
+    assert_rule(none, NULL, NULL);
     password_home = "";
-    assert_root(none, NULL);
+    assert_rule(none, NULL, NULL);
     password_home = "relative";
-    assert_root(none, NULL);
+    assert_rule(none, NULL, NULL);
     password_error = EIO;
-    assert_root(none, NULL);
+    assert_rule(none, NULL, NULL);
 }
 
 static void path_with_spaces_works(void **state)
 {
     (void)state;
-    assert_root((tkj_cache_places){NULL, NULL, "/my caches", NULL}, "/my caches/topk-jit");
+    assert_rule((tkj_cache_places){NULL, NULL, "/my caches", NULL}, "/my caches/topk-jit",
+                "XDG_CACHE_HOME");
 }
 
 static void every_choice_without_memory_is_out_of_memory(void **state)
@@ -122,7 +133,8 @@ static void every_choice_without_memory_is_out_of_memory(void **state)
         tkj_test_allocator test;
         tkj_test_allocator_init(&test, 1);
         char *root = (char *)1;
-        assert_int_equal(tkj_cache_root_choose(&test.allocator, &choices[i], &root),
+        const char *rule;
+        assert_int_equal(tkj_cache_root_choose(&test.allocator, &choices[i], &root, &rule),
                          TOPK_JIT_OUT_OF_MEMORY);
         assert_null(root);
     }
