@@ -54,26 +54,73 @@ static int open_in(const char *directory, tkj_trust trust)
 }
 
 /* In a directory of ours below one that must be there: a /dev/shm that root made here, for itself,
-   would be of use to nobody else. @return -1 also if the path is too long */
-static int open_below(const char *parent, const char *name)
+   would be of use to nobody else. @return false also if the path is too long */
+static bool name_below(const char *parent, const char *name, char path[PATH_MAX])
 {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/%s", parent, name);
-    if (length <= 0 || (size_t)length >= sizeof path || access(parent, F_OK) != 0)
-        return -1;
-    return open_in(path, TKJ_TRUST_OWNER);
+    const int length = snprintf(path, PATH_MAX, "%s/%s", parent, name);
+    return length > 0 && length < PATH_MAX && access(parent, F_OK) == 0;
+}
+
+#define PLACE_COUNT 3
+
+/* The places in their order. @return false if this one is none here */
+static bool name_place(size_t index, const char *runtime_dir, const char *root, tkj_trust trust,
+                       char path[PATH_MAX])
+{
+    if (index == PLACE_COUNT - 1) {
+        const int length = snprintf(path, PATH_MAX, "%s", root);
+        return length > 0 && length < PATH_MAX;
+    }
+    if (trust != TKJ_TRUST_OWNER)
+        return false;
+    if (index == 0)
+        return runtime_dir != NULL && tkj_os_is_absolute(runtime_dir) &&
+               name_below(runtime_dir, "topk-jit", path);
+    char name[64];
+    snprintf(name, sizeof name, "topk-jit-%lu", (unsigned long)geteuid());
+    return name_below("/dev/shm", name, path);
 }
 
 int tkj_lock_open(const char *runtime_dir, const char *root, tkj_trust trust)
 {
     int fd = -1;
-    char name[64];
-    snprintf(name, sizeof name, "topk-jit-%lu", (unsigned long)geteuid());
-    if (trust == TKJ_TRUST_OWNER && runtime_dir != NULL && tkj_os_is_absolute(runtime_dir))
-        fd = open_below(runtime_dir, "topk-jit");
-    if (trust == TKJ_TRUST_OWNER && fd < 0)
-        fd = open_below("/dev/shm", name);
-    return fd >= 0 ? fd : open_in(root, trust);
+    char path[PATH_MAX];
+    for (size_t i = 0; i < PLACE_COUNT && fd < 0; i++)
+        if (name_place(i, runtime_dir, root, trust, path))
+            fd = open_in(path, trust);
+    return fd;
+}
+
+/* What open_in would find, or could make. */
+static bool look_in(const char *directory, tkj_trust trust, int *fd)
+{
+    const char *why;
+    *fd = -1;
+    const int dir_fd = tkj_os_open_trusted_dir(directory, trust, &why);
+    if (dir_fd < 0)
+        return errno == ENOENT && tkj_os_can_make_dirs(directory);
+    bool usable = !is_on_nfs(dir_fd);
+    if (usable) {
+        *fd = openat(dir_fd, TKJ_LOCK_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        const bool is_missing = *fd < 0 && errno == ENOENT;
+        usable = (is_missing || is_lock_file(*fd)) &&
+                 faccessat(dir_fd, is_missing ? "." : TKJ_LOCK_FILE, W_OK, AT_EACCESS) == 0;
+    }
+    close(dir_fd);
+    if (!usable && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return usable;
+}
+
+bool tkj_lock_look(const char *runtime_dir, const char *root, tkj_trust trust, tkj_lock_place *out)
+{
+    for (size_t i = 0; i < PLACE_COUNT; i++)
+        if (name_place(i, runtime_dir, root, trust, out->directory) &&
+            look_in(out->directory, trust, &out->fd))
+            return true;
+    return false;
 }
 
 /* The byte of a key: its low 62 bits, for an offset is not negative. */
@@ -112,4 +159,19 @@ tkj_lock_result tkj_lock_try(int fd, const tkj_cache_key *key)
 void tkj_lock_release(int fd, const tkj_cache_key *key)
 {
     (void)set_lock(fd, key, F_UNLCK);
+}
+
+size_t tkj_lock_count(int fd)
+{
+    size_t count = 0;
+    off_t start = 0;
+    for (;;) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start};
+        if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+            return count;
+        count++;
+        if (lock.l_len == 0)
+            return count;
+        start = lock.l_start + lock.l_len;
+    }
 }

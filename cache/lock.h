@@ -10,6 +10,7 @@
 #ifndef TKJ_CACHE_LOCK_H
 #define TKJ_CACHE_LOCK_H
 
+#include <limits.h>
 #include <topk_jit/topk_jit.h>
 
 #include "layer.h"
@@ -25,6 +26,19 @@
  * @return a descriptor, whose closing releases its locks; -1 if there is no place for one
  */
 int tkj_lock_open(const char *runtime_dir, const char *root, tkj_trust trust);
+
+/** Where the lock file is, or will be. */
+typedef struct tkj_lock_place {
+    char directory[PATH_MAX];
+    int fd; /* of the file, for reading, closed by the caller; -1 = it is not there yet */
+} tkj_lock_place;
+
+/** Where tkj_lock_open would open it, for people: nothing is created. @return false if there is no
+ *  place for it */
+bool tkj_lock_look(const char *runtime_dir, const char *root, tkj_trust trust, tkj_lock_place *out);
+
+/** How many keys are locked through other descriptors of the file at this moment. */
+size_t tkj_lock_count(int fd);
 
 /** What became of an attempt. */
 typedef enum tkj_lock_result {

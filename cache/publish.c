@@ -78,22 +78,38 @@ static bool is_stale(int dir_fd, const char *name, time_t now)
            tkj_os_is_far(status.st_mtime, now, TKJ_PUBLISH_STALE_SECONDS);
 }
 
-/* Removes what dead processes left. */
-static void sweep(int tmp_fd)
+/* Finds what dead processes left. @return how many */
+static size_t sweep(int tmp_fd, bool removes)
 {
+    size_t count = 0;
     int fd = openat(tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return;
+        return 0;
     DIR *directory = fdopendir(fd);
     if (directory == NULL) {
         close(fd);
-        return;
+        return 0;
     }
     time_t now = time(NULL);
-    for (struct dirent *file = readdir(directory); file != NULL; file = readdir(directory))
-        if (is_stale(tmp_fd, file->d_name, now))
+    for (struct dirent *file = readdir(directory); file != NULL; file = readdir(directory)) {
+        if (!is_stale(tmp_fd, file->d_name, now))
+            continue;
+        count++;
+        if (removes)
             unlinkat(tmp_fd, file->d_name, 0);
+    }
     closedir(directory);
+    return count;
+}
+
+size_t tkj_publish_count_stale(int root_fd)
+{
+    const int fd =
+        openat(root_fd, TKJ_PUBLISH_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const size_t count = fd >= 0 ? sweep(fd, false) : 0;
+    if (fd >= 0)
+        close(fd);
+    return count;
 }
 
 /* Creates a file of a new name. Process ids do not tell hosts on one file system apart, so the
@@ -178,7 +194,7 @@ int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, tkj_trust 
     int result = -1;
     int tmp_fd = enter_dir(root_fd, TKJ_PUBLISH_DIR, trust);
     if (tmp_fd >= 0) {
-        sweep(tmp_fd);
+        sweep(tmp_fd, true);
         result = write_and_rename(dir_fd, tmp_fd, leaf, bytes, trust, step);
         tkj_os_close(tmp_fd);
     }

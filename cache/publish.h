@@ -34,4 +34,7 @@
 int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, tkj_trust trust,
                 const char **step);
 
+/** How many leavings of dead processes the next store below a root would remove. */
+size_t tkj_publish_count_stale(int root_fd);
+
 #endif /* TKJ_CACHE_PUBLISH_H */

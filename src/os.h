@@ -98,6 +98,10 @@ int tkj_os_make_dir(int dir_fd, const char *name, tkj_trust trust);
  *  @return 0, or -1 with errno */
 int tkj_os_make_dirs(const char *path, tkj_trust trust);
 
+/** Whether tkj_os_make_dirs could make a directory that does not exist: what exists of its path is
+ *  a directory that may be written. */
+bool tkj_os_can_make_dirs(const char *path);
+
 /**
  * Directory of the shared object (or executable) that holds this code, absolute, symlinks resolved.
  * @param[out] out  owned by the caller; NULL if it cannot be told

@@ -286,3 +286,18 @@ int tkj_os_make_dirs(const char *path, tkj_trust trust)
     }
     return make_dir(prefix, trust);
 }
+
+bool tkj_os_can_make_dirs(const char *path)
+{
+    char prefix[PATH_MAX];
+    struct stat status;
+    if (copy_trimmed(path, prefix) != 0)
+        return false;
+    while (stat(prefix, &status) != 0) {
+        char *slash = strrchr(prefix, '/');
+        if (errno != ENOENT || slash == NULL || prefix[1] == '\0')
+            return false;
+        slash[slash == prefix] = '\0';
+    }
+    return S_ISDIR(status.st_mode) && faccessat(AT_FDCWD, prefix, W_OK | X_OK, AT_EACCESS) == 0;
+}
