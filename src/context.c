@@ -190,6 +190,14 @@ topk_jit_status tkj_context_nvrtc(topk_jit_context *context, const tkj_nvrtc **o
     return status;
 }
 
+const char *tkj_context_toolchain(topk_jit_context *context)
+{
+    const tkj_nvrtc *nvrtc;
+    if (context->config.values.toolchain != TOPK_JIT_TOOLCHAIN_EXACT)
+        return NULL;
+    return tkj_context_nvrtc(context, &nvrtc) == TOPK_JIT_OK ? tkj_nvrtc_identity(nvrtc) : "";
+}
+
 topk_jit_status topk_jit_get_statistics(const topk_jit_context *context, topk_jit_statistics *out)
 {
     if (context == NULL)

@@ -68,4 +68,8 @@ topk_jit_status tkj_context_templates(topk_jit_context *context, const tkj_templ
 /** NVRTC, loaded on first use: borrowed. A failure is tried again at the next call. */
 topk_jit_status tkj_context_nvrtc(topk_jit_context *context, const tkj_nvrtc **out);
 
+/** What must have compiled an entry that counts: under the policy `exact` the NVRTC found here, by
+ *  its identity, which is "" if there is none; else NULL = anything. Borrowed. */
+const char *tkj_context_toolchain(topk_jit_context *context);
+
 #endif /* TKJ_CONTEXT_H */

@@ -142,20 +142,6 @@ static topk_jit_status compile_and_load(tkj_build *build, const destination *to,
     return status;
 }
 
-/** The best target that this version of the library can name. */
-static tkj_target best_known(const destination *to)
-{
-    size_t i = 0;
-    tkj_target parsed;
-    char name[TKJ_TARGET_NAME_SIZE];
-    for (; i + 1 < to->order_count; i++) {
-        tkj_target_format(to->order[i], name);
-        if (tkj_target_parse(name, &parsed))
-            break;
-    }
-    return to->order[i];
-}
-
 static topk_jit_status prepare_kernel(topk_jit_context *context, const topk_jit_spec *spec,
                                       const tkj_variant *variant, const destination *to,
                                       tkj_kernel *out)
@@ -169,8 +155,8 @@ static topk_jit_status prepare_kernel(topk_jit_context *context, const topk_jit_
         return status;
     context->counters.misses++;
     if (context->config.values.mode == TOPK_JIT_MODE_OFFLINE)
-        return tkj_plan_offline_miss(&build, best_known(to), to->driver_version / 1000,
-                                     to->toolchain);
+        return tkj_plan_offline_miss(&build, tkj_target_best_known(to->order, to->order_count),
+                                     to->driver_version / 1000, to->toolchain);
     return compile_and_load(&build, to, out);
 }
 
@@ -216,16 +202,6 @@ static topk_jit_status build_prepared(topk_jit_context *context, const topk_jit_
     return TOPK_JIT_OK;
 }
 
-/** Under the policy `exact` the NVRTC of this machine; where there is none, one that compiled
- *  nothing. */
-static const char *wanted_toolchain(topk_jit_context *context)
-{
-    const tkj_nvrtc *nvrtc;
-    if (context->config.values.toolchain != TOPK_JIT_TOOLCHAIN_EXACT)
-        return NULL;
-    return tkj_context_nvrtc(context, &nvrtc) == TOPK_JIT_OK ? tkj_nvrtc_identity(nvrtc) : "";
-}
-
 /** Enters a spec into the map, which then owns it. */
 static topk_jit_status enter(topk_jit_context *context, tkj_prepared *prepared)
 {
@@ -259,7 +235,7 @@ static topk_jit_status add_prepared(topk_jit_context *context, const topk_jit_sp
         return status;
     destination to = {.driver_version = driver_version, .facts = &facts, .stream = stream};
     to.order_count = tkj_target_order(facts.compute_major, facts.compute_minor, to.order);
-    to.toolchain = wanted_toolchain(context);
+    to.toolchain = tkj_context_toolchain(context);
     tkj_prepared *prepared = tkj_alloc_zeroed(allocator, 1, sizeof *prepared);
     if (prepared == NULL)
         return TOPK_JIT_OUT_OF_MEMORY;

@@ -17,6 +17,9 @@
 /* The oldest CUDA major whose entries are looked for. */
 #define TKJ_OLDEST_MAJOR 12
 
+/* Majors of CUDA beyond the driver's of which entries are looked for, to say so. */
+#define TKJ_NEWER_MAJORS 3
+
 /** What is built, and what for. */
 typedef struct tkj_build {
     topk_jit_context *context;

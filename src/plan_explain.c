@@ -15,54 +15,59 @@
 /** What is explained. */
 typedef struct subject {
     const topk_jit_spec *spec;
-    tkj_target order[TKJ_TARGET_ORDER_MAX]; /* targets whose entries would serve, best first */
-    size_t order_count;
-    int architecture; /* whose variants are used */
-    int newest_major;
-    int ordinal; /* of the device; -1 = a target was named */
+    tkj_plan_aim aim;
 } subject;
 
-static topk_jit_status read_target(const char *name, subject *out)
+topk_jit_status tkj_plan_aim_name(const char *target, tkj_plan_aim *out)
 {
-    tkj_target target;
-    if (!tkj_target_parse(name, &target))
+    if (!tkj_target_parse(target, &out->order[0]))
         return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
-                        "target is \"%s\", expected a name such as \"sm_90\"", name);
-    out->order[0] = target;
+                        "target is \"%s\", expected a name such as \"sm_90\"", target);
     out->order_count = 1;
-    out->architecture = target.architecture;
+    out->architecture = out->order[0].architecture;
     out->newest_major = NEWEST_MAJOR;
     out->ordinal = -1;
     return TOPK_JIT_OK;
 }
 
-static topk_jit_status read_device(CUstream stream, subject *out)
+topk_jit_status tkj_plan_aim_device(int ordinal, tkj_plan_aim *out)
 {
     int version;
     tkj_device_facts facts;
     topk_jit_status status = tkj_driver_open(&version);
     if (status == TOPK_JIT_OK)
-        status = tkj_driver_stream_device(stream, &out->ordinal);
-    if (status == TOPK_JIT_OK)
-        status = tkj_driver_device_facts(out->ordinal, &facts);
+        status = tkj_driver_device_facts(ordinal, &facts);
     if (status != TOPK_JIT_OK)
         return status;
     out->architecture = tkj_target_known_below(facts.compute_major, facts.compute_minor);
     out->order_count = tkj_target_order(facts.compute_major, facts.compute_minor, out->order);
     out->newest_major = version / 1000;
+    out->ordinal = ordinal;
+    if (out->architecture == 0)
+        return tkj_fail(TOPK_JIT_NOT_SUPPORTED,
+                        "CUDA device %d is older than compute capability 7.5", ordinal);
     return TOPK_JIT_OK;
+}
+
+static topk_jit_status aim_stream(CUstream stream, tkj_plan_aim *out)
+{
+    int version, ordinal = 0;
+    topk_jit_status status = tkj_driver_open(&version);
+    if (status == TOPK_JIT_OK)
+        status = tkj_driver_stream_device(stream, &ordinal);
+    return status == TOPK_JIT_OK ? tkj_plan_aim_device(ordinal, out) : status;
 }
 
 /** The first entry that would serve. @return false if there is none */
 static bool append_entry(tkj_text *out, tkj_build *build, const subject *about)
 {
     tkj_cache *cache = build->context->cache;
-    for (size_t i = 0; i < about->order_count; i++)
-        for (int major = about->newest_major; major >= TKJ_OLDEST_MAJOR; major--) {
+    for (size_t i = 0; i < about->aim.order_count; i++)
+        for (int major = about->aim.newest_major; major >= TKJ_OLDEST_MAJOR; major--) {
             tkj_blob bytes;
             tkj_entry entry;
             size_t layer = 0;
-            tkj_build_aim(build, about->order[i]);
+            tkj_build_aim(build, about->aim.order[i]);
             const tkj_cache_query query = tkj_build_query(build, major, NULL);
             if (tkj_cache_peek(cache, &query, &layer, &bytes, &entry) != TKJ_CACHE_HIT)
                 continue;
@@ -78,8 +83,8 @@ static bool append_entry(tkj_text *out, tkj_build *build, const subject *about)
 
 static void append_places(tkj_text *out, tkj_build *build, const subject *about)
 {
-    tkj_build_aim(build, about->order[0]);
-    const tkj_cache_query query = tkj_build_query(build, about->newest_major, NULL);
+    tkj_build_aim(build, about->aim.order[0]);
+    const tkj_cache_query query = tkj_build_query(build, about->aim.newest_major, NULL);
     tkj_text_append(out, "    not in the cache; searched: ");
     if (!tkj_cache_explain_miss(build->context->cache, &query, out))
         tkj_text_append(out, "nowhere");
@@ -96,7 +101,7 @@ static topk_jit_status append_kernel(tkj_text *out, topk_jit_context *context, c
     if (status != TOPK_JIT_OK)
         return status;
     tkj_variant_text(variant, purpose);
-    tkj_build_aim(&build, about->order[0]);
+    tkj_build_aim(&build, about->aim.order[0]);
     tkj_digest_format(build.key.digest, key);
     tkj_text_append(out, "  kernel %s: %s\n    key %s, of %s\n", build.entry_name, purpose, key,
                     variant->template_name);
@@ -110,12 +115,13 @@ static void append_subject(tkj_text *out, const topk_jit_context *context, const
     char spec[TKJ_SPEC_TEXT_SIZE];
     char target[TKJ_TARGET_NAME_SIZE];
     tkj_spec_format(about->spec, spec);
-    tkj_target_format(about->order[0], target);
+    tkj_target_format(about->aim.order[0], target);
     tkj_text_append(out, "spec %s\ntarget %s", spec, target);
-    if (about->ordinal >= 0)
-        tkj_text_append(out, ", CUDA device %d, driver for CUDA %d, %s", about->ordinal,
-                        about->newest_major,
-                        tkj_kernel_map_find(&context->kernels, about->spec, about->ordinal) != NULL
+    if (about->aim.ordinal >= 0)
+        tkj_text_append(out, ", CUDA device %d, driver for CUDA %d, %s", about->aim.ordinal,
+                        about->aim.newest_major,
+                        tkj_kernel_map_find(&context->kernels, about->spec, about->aim.ordinal) !=
+                                NULL
                             ? "prepared"
                             : "not prepared");
     tkj_text_append(out, "\n");
@@ -129,15 +135,12 @@ topk_jit_status tkj_plan_explain(topk_jit_context *context, const topk_jit_spec 
     subject about = {.spec = spec};
     tkj_variant variants[TKJ_VARIANTS_MAX];
     topk_jit_status status =
-        target != NULL ? read_target(target, &about) : read_device(stream, &about);
-    if (status == TOPK_JIT_OK && about.architecture == 0)
-        status = tkj_fail(TOPK_JIT_NOT_SUPPORTED,
-                          "CUDA device %d is older than compute capability 7.5", about.ordinal);
+        target != NULL ? tkj_plan_aim_name(target, &about.aim) : aim_stream(stream, &about.aim);
     if (status != TOPK_JIT_OK)
         return status;
     tkj_text out = tkj_text_start(text, capacity);
     append_subject(&out, context, &about);
-    size_t count = tkj_variants_enumerate(spec, about.architecture, variants);
+    size_t count = tkj_variants_enumerate(spec, about.aim.architecture, variants);
     for (size_t v = 0; status == TOPK_JIT_OK && v < count; v++)
         status = append_kernel(&out, context, &about, &variants[v]);
     *length = out.used;

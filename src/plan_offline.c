@@ -11,9 +11,6 @@
 /* Far more than the paths of a usual configuration need; what does not fit is cut. */
 #define TEXT_SIZE 16384
 
-/* Majors of CUDA beyond the driver's of which entries are looked for, to say so. */
-#define NEWER_MAJORS 3
-
 /** As a shell reads it back: in quotes, of which those inside end and begin anew. */
 static void append_quoted(tkj_text *text, const char *word)
 {
@@ -84,7 +81,7 @@ void tkj_plan_command(tkj_text *text, const tkj_build *build)
 /** An entry that only a newer driver could load is none here, but worth a word. */
 static void append_newer(tkj_text *text, const tkj_build *build, int major)
 {
-    for (int newer = major + 1; newer <= major + NEWER_MAJORS; newer++) {
+    for (int newer = major + 1; newer <= major + TKJ_NEWER_MAJORS; newer++) {
         const tkj_cache_query query = tkj_build_query(build, newer, NULL);
         tkj_blob bytes;
         tkj_entry entry;

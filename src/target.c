@@ -66,3 +66,16 @@ size_t tkj_target_order(int compute_major, int compute_minor, tkj_target out[TKJ
             out[count++] = (tkj_target){tkj_architectures[i].number, true};
     return count;
 }
+
+tkj_target tkj_target_best_known(const tkj_target *order, size_t count)
+{
+    size_t i = 0;
+    tkj_target parsed;
+    char name[TKJ_TARGET_NAME_SIZE];
+    for (; i + 1 < count; i++) {
+        tkj_target_format(order[i], name);
+        if (tkj_target_parse(name, &parsed))
+            break;
+    }
+    return order[i];
+}

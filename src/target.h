@@ -45,4 +45,7 @@ int tkj_target_known_below(int compute_major, int compute_minor);
  */
 size_t tkj_target_order(int compute_major, int compute_minor, tkj_target out[TKJ_TARGET_ORDER_MAX]);
 
+/** The best of an order that this version of the library can name, else its last. */
+tkj_target tkj_target_best_known(const tkj_target *order, size_t count);
+
 #endif /* TKJ_TARGET_H */
