@@ -131,16 +131,17 @@ static tkj_cache_outcome get_from_directory(const tkj_layer *layer, const tkj_la
 /* The entry, by the index of an open pack. */
 static tkj_cache_outcome get_by_index(const tkj_pack_head *head, const tkj_file *file,
                                       const tkj_layer_reader *reader, const tkj_cache_query *query,
-                                      tkj_blob *bytes, tkj_entry *entry, const char **why)
+                                      tkj_blob *bytes, tkj_entry *entry, tkj_layer_note *note)
 {
     tkj_pack_record record;
-    *why = head->flaw;
+    note->why = head->flaw;
     if (head->flaw != NULL)
         return TKJ_CACHE_UNUSABLE;
-    *why = "no entry";
+    note->why = "no entry";
     if (!tkj_pack_find(&head->index, query->key.digest, (uint32_t)query->major, &record))
         return TKJ_CACHE_ABSENT;
-    return read_entry(reader, file, record.offset, record.size, query, bytes, entry, why);
+    note->modified = file->modified;
+    return read_entry(reader, file, record.offset, record.size, query, bytes, entry, &note->why);
 }
 
 /* Another pack may have taken the name since the layers were found (a mount that came late, an
@@ -154,12 +155,11 @@ static tkj_cache_outcome get_from_pack(const tkj_layer *layer, const tkj_layer_r
     const tkj_pack_head *head = &layer->head;
     if (tkj_pack_file_open(layer->path, reader->trust, &file, &note->why) != 0)
         return tkj_pack_is_shortage(errno) ? TKJ_CACHE_UNREADABLE : TKJ_CACHE_UNUSABLE;
-    note->modified = file.modified;
     if (!tkj_pack_head_is_of(head, &file)) {
         tkj_pack_head_read(&reader->allocator, &file, &now);
         head = &now;
     }
-    tkj_cache_outcome outcome = get_by_index(head, &file, reader, query, bytes, entry, &note->why);
+    tkj_cache_outcome outcome = get_by_index(head, &file, reader, query, bytes, entry, note);
     close(file.fd);
     tkj_pack_head_release(&reader->allocator, &now);
     return outcome;

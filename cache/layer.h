@@ -85,7 +85,7 @@ const char *tkj_entry_unwanted(const tkj_blob *bytes, const tkj_entry *entry,
 /** What a layer says beside the outcome. */
 typedef struct tkj_layer_note {
     const char *why; /* unless it is a hit: what was found instead, such as "no entry"; static */
-    time_t modified; /* of the file that was looked into; 0 = none was */
+    time_t modified; /* of the file that something was found in; 0 = nothing was */
 } tkj_layer_note;
 
 /** Looks one query up in one layer. */

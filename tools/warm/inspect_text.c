@@ -43,20 +43,6 @@ static void print_spec(const char *preimage)
     putchar('\n');
 }
 
-/** Line by line; set in, so that no line of it reads as a field of the entry. */
-static void print_preimage(const char *preimage)
-{
-    puts("preimage");
-    while (*preimage != '\0') {
-        const size_t length = strcspn(preimage, "\n");
-        fputs("  ", stdout);
-        warm_out_text(stdout, preimage, length);
-        putchar('\n');
-        preimage += length;
-        preimage += *preimage == '\n';
-    }
-}
-
 void warm_inspect_text_entry(const warm_entry_view *view)
 {
     const tkj_entry *entry = &view->entry;
@@ -70,8 +56,10 @@ void warm_inspect_text_entry(const warm_entry_view *view)
     print_resources(&entry->resources);
     printf("payload    %zu bytes\n", entry->payload_size);
     print_spec(entry->preimage);
-    if (view->preimage)
-        print_preimage(entry->preimage);
+    if (view->preimage) {
+        puts("preimage");
+        warm_out_lines(stdout, "  ", entry->preimage);
+    }
 }
 
 static void print_record(const warm_pack_view *view, const tkj_pack_record *record)

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -55,4 +56,16 @@ void warm_out_text(FILE *to, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         write_character(to, text[i]);
+}
+
+void warm_out_lines(FILE *to, const char *indent, const char *text)
+{
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        fputs(indent, to);
+        warm_out_text(to, text, length);
+        putc('\n', to);
+        text += length;
+        text += *text == '\n';
+    }
 }

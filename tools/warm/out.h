@@ -28,4 +28,7 @@ int warm_out_end(bool printed);
  *  as two. It can neither steer a terminal nor make one line look like two. */
 void warm_out_text(FILE *to, const char *text, size_t length);
 
+/** Writes the lines of such a text, set in, so that none of them reads as a line of ours. */
+void warm_out_lines(FILE *to, const char *indent, const char *text);
+
 #endif /* TKJ_WARM_OUT_H */

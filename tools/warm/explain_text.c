@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "context.h"
+#include "explain.h"
+#include "out.h"
+#include "spec.h"
+#include "variant_text.h"
+
+static void print_text(const char *text)
+{
+    warm_out_text(stdout, text, strlen(text));
+}
+
+/** "5 minutes old", "3 days old". */
+static void print_age(time_t modified)
+{
+    static const struct {
+        const char *name;
+        long long seconds;
+    } units[] = {{"day", 86400}, {"hour", 3600}, {"minute", 60}, {"second", 1}};
+    const time_t now = time(NULL);
+    const long long age = modified <= now ? (long long)(now - modified) : 0;
+    size_t i = 0;
+    while (i + 1 < sizeof units / sizeof units[0] && age < units[i].seconds)
+        i++;
+    const long long count = age / units[i].seconds;
+    printf("%lld %s%s old", count, units[i].name, count == 1 ? "" : "s");
+}
+
+static void print_hit(const warm_answer *answer)
+{
+    const tkj_entry *entry = &answer->cache.entry;
+    printf("%s: ", answer->used ? "used" : "there, too");
+    print_text(entry->target);
+    printf(", %zu bytes, ", answer->cache.bytes.size);
+    print_age(answer->cache.note.modified);
+    fputs(", by ", stdout);
+    print_text(entry->toolchain);
+}
+
+static void print_answer(const warm_explanation *about, const warm_answer *answer)
+{
+    fputs("  ", stdout);
+    print_text(answer->cache.path);
+    fputs(": ", stdout);
+    if (answer->cache.outcome == TKJ_CACHE_HIT)
+        print_hit(answer);
+    else if (answer->too_new)
+        printf("one of CUDA %d, but the driver runs CUDA %d", answer->major,
+               about->aim.newest_major);
+    else
+        fputs(answer->cache.note.why, stdout);
+    putchar('\n');
+}
+
+static void print_kernel(const warm_explanation *about, const warm_explained *kernel,
+                         bool preimages)
+{
+    char purpose[TKJ_VARIANT_TEXT_SIZE];
+    char key[2 * TKJ_DIGEST_SIZE + 1];
+    tkj_variant_text(&kernel->variant, purpose);
+    tkj_digest_format(kernel->build.key.digest, key);
+    printf("\nkernel %s: %s\n", kernel->build.entry_name, purpose);
+    printf("  key %s, of %s\n", key, kernel->variant.template_name);
+    if (preimages) {
+        puts("  preimage");
+        warm_out_lines(stdout, "    ", kernel->build.key.preimage);
+    }
+    for (size_t i = 0; i < kernel->answer_count; i++)
+        print_answer(about, &kernel->answers[i]);
+    if (kernel->answer_count == 0)
+        puts(about->context->config.values.mode == TOPK_JIT_MODE_OFF
+                 ? "  nowhere: TOPK_JIT_MODE is off"
+                 : "  nowhere: there is no directory and no pack");
+}
+
+static void print_subject(const warm_explanation *about)
+{
+    char spec[TKJ_SPEC_TEXT_SIZE];
+    char target[TKJ_TARGET_NAME_SIZE];
+    tkj_spec_format(&about->spec, spec);
+    tkj_target_format(about->aim.order[0], target);
+    printf("spec %s\ntarget %s", spec, target);
+    if (about->aim.ordinal >= 0)
+        printf(", GPU %d, driver for CUDA %d", about->aim.ordinal, about->aim.newest_major);
+    putchar('\n');
+    if (about->toolchain != NULL) {
+        fputs("only entries by ", stdout);
+        print_text(about->toolchain[0] != '\0' ? about->toolchain
+                                               : "an NVRTC, of which there is none,");
+        puts(" count, for TOPK_JIT_TOOLCHAIN is exact");
+    }
+}
+
+void warm_explain_print(const warm_explanation *about, bool preimages)
+{
+    char command[WARM_EXPLAIN_COMMAND_SIZE];
+    print_subject(about);
+    for (size_t i = 0; i < about->kernel_count; i++)
+        print_kernel(about, &about->kernels[i], preimages);
+    if (about->missing == 0)
+        return;
+    warm_explain_command(about, command);
+    printf("\n%zu of %zu kernels missing; this builds them:\n  ", about->missing,
+           about->kernel_count);
+    print_text(command);
+    putchar('\n');
+}
