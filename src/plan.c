@@ -97,24 +97,33 @@ static topk_jit_status load_from_cache(tkj_build *build, const destination *to, 
     return status;
 }
 
+bool tkj_plan_choose_target(const tkj_nvrtc *nvrtc, const tkj_target *order, size_t count,
+                            size_t *index)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tkj_nvrtc_knows(nvrtc, order[i].architecture)) {
+            *index = i;
+            return true;
+        }
+    return false;
+}
+
 /** Aims at the best target that this NVRTC knows. */
 static topk_jit_status aim_to_compile(tkj_build *build, const tkj_nvrtc *nvrtc,
                                       const destination *to)
 {
-    for (size_t i = 0; i < to->order_count; i++)
-        if (tkj_nvrtc_knows(nvrtc, to->order[i].architecture)) {
-            tkj_build_aim(build, to->order[i]);
-            if (i > 0)
-                tkj_log(&build->context->config.logger, TOPK_JIT_LOG_WARNING,
-                        "%s does not know sm_%d: compiling %s for %s", tkj_nvrtc_identity(nvrtc),
-                        to->order[0].architecture, build->entry_name, build->target_name);
-            return TOPK_JIT_OK;
-        }
-    return tkj_build_reject_target(nvrtc, to->order[0]);
+    size_t i;
+    if (!tkj_plan_choose_target(nvrtc, to->order, to->order_count, &i))
+        return tkj_build_reject_target(nvrtc, to->order[0]);
+    tkj_build_aim(build, to->order[i]);
+    if (i > 0)
+        tkj_log(&build->context->config.logger, TOPK_JIT_LOG_WARNING,
+                "%s does not know sm_%d: compiling %s for %s", tkj_nvrtc_identity(nvrtc),
+                to->order[0].architecture, build->entry_name, build->target_name);
+    return TOPK_JIT_OK;
 }
 
-/** A newer toolkit's code is refused by the driver late and darkly (vllm#47397): told here. */
-static topk_jit_status check_toolkit(const tkj_nvrtc *nvrtc, int driver_version)
+topk_jit_status tkj_plan_check_toolkit(const tkj_nvrtc *nvrtc, int driver_version)
 {
     if (tkj_nvrtc_major(nvrtc) <= driver_version / 1000)
         return TOPK_JIT_OK;
@@ -128,7 +137,7 @@ static topk_jit_status compile_and_load(tkj_build *build, const destination *to,
     const tkj_nvrtc *nvrtc;
     topk_jit_status status = tkj_context_nvrtc(context, &nvrtc);
     if (status == TOPK_JIT_OK)
-        status = check_toolkit(nvrtc, to->driver_version);
+        status = tkj_plan_check_toolkit(nvrtc, to->driver_version);
     if (status == TOPK_JIT_OK)
         status = aim_to_compile(build, nvrtc, to);
     tkj_built built = {0};

@@ -11,6 +11,7 @@
 #include <topk_jit/topk_jit.h>
 
 #include "kernel_map.h"
+#include "nvrtc.h"
 #include "target.h"
 #include "variants.h"
 
@@ -41,5 +42,15 @@ topk_jit_status tkj_plan_warm(topk_jit_context *context, const topk_jit_spec *sp
  */
 topk_jit_status tkj_plan_prepare(topk_jit_context *context, const topk_jit_spec *spec,
                                  CUstream stream, const tkj_prepared **out);
+
+/** The first target of an order that this NVRTC compiles for: what a miss takes. @return false if
+ *  there is none */
+bool tkj_plan_choose_target(const tkj_nvrtc *nvrtc, const tkj_target *order, size_t count,
+                            size_t *index);
+
+/** A newer toolkit's code is refused by the driver late and darkly (vllm#47397): told before.
+ *  @param driver_version  as tkj_driver_open has it
+ *  @return TOPK_JIT_OK, TOPK_JIT_LOAD_FAILED naming both versions */
+topk_jit_status tkj_plan_check_toolkit(const tkj_nvrtc *nvrtc, int driver_version);
 
 #endif /* TKJ_PLAN_H */

@@ -5,9 +5,10 @@
 #include <string.h>
 
 const warm_command *const warm_commands[] = {
-    &warm_command_build,   &warm_command_list,        &warm_command_inspect, &warm_command_verify,
-    &warm_command_prune,   &warm_command_dump,        &warm_command_pack,    &warm_command_unpack,
-    &warm_command_explain, &warm_command_completions, &warm_command_manual,  &warm_command_help,
+    &warm_command_build,   &warm_command_list,   &warm_command_inspect,     &warm_command_verify,
+    &warm_command_prune,   &warm_command_dump,   &warm_command_pack,        &warm_command_unpack,
+    &warm_command_explain, &warm_command_doctor, &warm_command_completions, &warm_command_manual,
+    &warm_command_help,
 };
 const size_t warm_command_count = sizeof warm_commands / sizeof warm_commands[0];
 

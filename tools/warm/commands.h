@@ -14,6 +14,7 @@ extern const warm_command warm_command_dump;
 extern const warm_command warm_command_pack;
 extern const warm_command warm_command_unpack;
 extern const warm_command warm_command_explain;
+extern const warm_command warm_command_doctor;
 extern const warm_command warm_command_completions;
 extern const warm_command warm_command_manual;
 extern const warm_command warm_command_help;

@@ -5,19 +5,17 @@
 #include "complain.h"
 #include "context.h"
 #include "driver.h"
+#include "plan.h"
 
-/** The first target in the GPU's order that this NVRTC compiles for: what a miss would take. */
+/** What a miss would take. */
 static bool choose_target(const tkj_nvrtc *nvrtc, const tkj_device_facts *facts, tkj_target *out)
 {
     tkj_target order[TKJ_TARGET_ORDER_MAX];
+    size_t chosen = 0;
     const size_t count = tkj_target_order(facts->compute_major, facts->compute_minor, order);
-    for (size_t i = 0; i < count; i++) {
-        if (tkj_nvrtc_knows(nvrtc, order[i].architecture)) {
-            *out = order[i];
-            return true;
-        }
-    }
-    return false;
+    const bool found = tkj_plan_choose_target(nvrtc, order, count, &chosen);
+    *out = order[chosen];
+    return found;
 }
 
 static int describe(const tkj_nvrtc *nvrtc, int ordinal, warm_gpu *out)
