@@ -83,6 +83,18 @@ struct fake_context *fake_current(void)
 
 /* ---- controls ---- */
 
+static int number_or(const char *variable, int otherwise)
+{
+    const char *text = getenv(variable);
+    return text != NULL ? atoi(text) : otherwise;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    fake.version = number_or("FAKE_CUDA_VERSION", fake.version);
+    fake.claimed_capability = number_or("FAKE_CUDA_CAPABILITY", 0);
+}
+
 static void control_reset(void)
 {
     pthread_mutex_lock(&fake.mutex);

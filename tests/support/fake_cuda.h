@@ -11,6 +11,9 @@
  * line "entry NAME\n" for each kernel (without one, every name is found), then whatever. A cubin
  * runs on its own major and the same or a higher minor, PTX on the same architecture or a higher.
  *
+ * In a process that does not call reset, FAKE_CUDA_VERSION=12040 and FAKE_CUDA_CAPABILITY=86 are as
+ * set_version and claim_capability.
+ *
  * What a real driver refuses, this one refuses: calls before cuInit, unloaded libraries, launches
  * beyond the shared memory allowed, loading while a capture in global mode is under way on a thread
  * that is not in relaxed mode (which invalidates that capture), work on the legacy stream

@@ -121,7 +121,7 @@ void warm_check_cgroup(warm_doctor *doctor)
     char group[PATH_MAX];
     uint64_t limit = 0, left = 0;
     if (!find_group(group) || !memory_left(group, &limit, &left)) {
-        warm_ok(doctor, "no control group limits it");
+        warm_ok(doctor, "no control group of version 2 limits it");
     } else if (left >= COMFORTABLE) {
         warm_ok(doctor, "%" PRIu64 " of the %" PRIu64 " MiB of the control group are left",
                 left / MIB, limit / MIB);
