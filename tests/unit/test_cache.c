@@ -11,6 +11,7 @@
 
 #include "cache_case.h"
 #include "memory.h"
+#include "publish.h"
 
 static const tkj_logger silent = {NULL, NULL, 0};
 
@@ -304,6 +305,15 @@ static void age_file(const char *path, time_t seconds)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
+static size_t count_stale(const char *root)
+{
+    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    const size_t count = tkj_publish_count_stale(fd);
+    assert_int_equal(close(fd), 0);
+    return count;
+}
+
 static void only_stale_temporary_files_are_swept(void **state)
 {
     cache_case *it = *state;
@@ -311,10 +321,14 @@ static void only_stale_temporary_files_are_swept(void **state)
     age_file(cache_case_path(it, "tmp/new-0000000000000001"), 3600 + 60);
     age_file(cache_case_path(it, "tmp/new-0000000000000002"), 3600 - 60);
     age_file(cache_case_path(it, "tmp/somebody-elses"), 3600 + 60);
+    assert_int_equal(count_stale(it->root), 1);
+    assert_int_equal(access(cache_case_path(it, "tmp/new-0000000000000001"), F_OK), 0);
     assert_int_equal(cache_case_put(it), TOPK_JIT_OK);
     assert_int_equal(access(cache_case_path(it, "tmp/new-0000000000000001"), F_OK), -1);
     assert_int_equal(access(cache_case_path(it, "tmp/new-0000000000000002"), F_OK), 0);
     assert_int_equal(access(cache_case_path(it, "tmp/somebody-elses"), F_OK), 0);
+    assert_int_equal(count_stale(it->root), 0);
+    assert_int_equal(count_stale(cache_case_path(it, "tmp")), 0); /* no root */
 }
 
 static void creating_without_memory_leaks_nothing(void **state)

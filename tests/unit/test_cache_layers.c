@@ -228,6 +228,50 @@ static void miss_is_explained_place_by_place(void **state)
     assert_int_equal(atomic_load(&tkj_cache_counts(it->cache)->corrupt), 0);
 }
 
+/* Asserts what a layer says: on a hit of what toolchain it has an entry, else why not. */
+static void assert_answer(cache_case *it, const tkj_cache_query *query, size_t layer,
+                          tkj_layer_kind kind, tkj_cache_outcome outcome, const char *why)
+{
+    tkj_cache_answer answer;
+    assert_true(tkj_cache_ask(it->cache, query, layer, &answer));
+    assert_int_equal(answer.kind, kind);
+    assert_int_equal(answer.outcome, outcome);
+    assert_int_equal(answer.note.modified != 0, strcmp(why, "no entry") != 0);
+    if (outcome == TKJ_CACHE_HIT) {
+        assert_null(answer.note.why);
+        assert_string_equal(answer.entry.toolchain, why);
+    } else {
+        assert_string_equal(answer.note.why, why);
+        assert_int_equal(answer.bytes.size, 0);
+    }
+    tkj_cache_answer_release(it->cache, &answer);
+}
+
+static void each_layer_can_be_asked_without_a_trace(void **state)
+{
+    cache_case *it = *state;
+    tkj_cache_answer answer;
+    tkj_cache_query query = cache_case_query(it);
+    layer_case_fill(it, below(it, "one"), "one");
+    layer_case_pack(it, below(it, "one/a.tkp"), "pack");
+    layer_case_fill(it, it->root, "user");
+    layer_case_flip(layer_case_file(it, it->root), 1);
+    layer_case_open(it, below(it, "one"));
+    assert_answer(it, &query, 1, TKJ_LAYER_PACK, TKJ_CACHE_HIT, "pack");
+    assert_answer(it, &query, 2, TKJ_LAYER_READ_ONLY, TKJ_CACHE_HIT, "one");
+    assert_answer(it, &query, 3, TKJ_LAYER_USER, TKJ_CACHE_CORRUPT, "its checksum does not match");
+    assert_false(tkj_cache_ask(it->cache, &query, 0, &answer));
+    assert_false(tkj_cache_ask(it->cache, &query, 4, &answer));
+    query.toolchain = "one";
+    assert_answer(it, &query, 1, TKJ_LAYER_PACK, TKJ_CACHE_ABSENT, "another toolchain compiled it");
+    query.major++;
+    assert_answer(it, &query, 1, TKJ_LAYER_PACK, TKJ_CACHE_ABSENT, "no entry");
+    assert_answer(it, &query, 2, TKJ_LAYER_READ_ONLY, TKJ_CACHE_ABSENT, "no entry");
+    assert_int_equal(atomic_load(&it->warnings), 0);
+    assert_int_equal(atomic_load(&tkj_cache_counts(it->cache)->corrupt), 0);
+    assert_int_equal(atomic_load(&tkj_cache_counts(it->cache)->hits[TKJ_LAYER_PACK]), 0);
+}
+
 static void without_a_layer_there_is_no_place_to_name(void **state)
 {
     cache_case *it = *state;
@@ -305,6 +349,7 @@ int main(void)
         TEST(entry_of_another_major_is_not_there),
         TEST(only_memory_and_the_users_directory_have_what_is_new),
         TEST(miss_is_explained_place_by_place),
+        TEST(each_layer_can_be_asked_without_a_trace),
         TEST(without_a_layer_there_is_no_place_to_name),
         TEST(every_failing_allocation_is_a_miss_without_a_leak),
         TEST(threads_find_the_layers_together),

@@ -109,9 +109,32 @@ static const char *own_memory(const lock_case *it)
     return tkj_test_path(it->memory, name);
 }
 
+/* Looks for the place, which creates nothing, and opens the file: both find the same one. */
+static int look_and_open(const lock_case *it, const char *runtime, tkj_trust trust)
+{
+    tkj_lock_place place = {.fd = -1};
+    const size_t before = tkj_test_file_count(it->directory);
+    const bool seen = tkj_lock_look(runtime, it->root, trust, &place);
+    assert_int_equal(tkj_test_file_count(it->directory), before);
+    const int fd = tkj_lock_open(runtime, it->root, trust);
+    assert_int_equal(seen, fd >= 0);
+    if (fd < 0)
+        return fd;
+    struct stat opened, named;
+    assert_int_equal(fstat(fd, &opened), 0);
+    assert_int_equal(stat(tkj_test_path(place.directory, "locks"), &named), 0);
+    assert_int_equal(opened.st_ino, named.st_ino);
+    if (place.fd >= 0) { /* it was there before */
+        assert_int_equal(fstat(place.fd, &named), 0);
+        assert_int_equal(opened.st_ino, named.st_ino);
+        assert_int_equal(close(place.fd), 0);
+    }
+    return fd;
+}
+
 static int open_for_owner(const lock_case *it, const char *runtime)
 {
-    return tkj_lock_open(runtime, it->root, TKJ_TRUST_OWNER);
+    return look_and_open(it, runtime, TKJ_TRUST_OWNER);
 }
 
 static void runtime_directory_is_the_first_place(void **state)
@@ -166,7 +189,7 @@ static void group_that_shares_a_cache_locks_in_its_root(void **state)
 {
     const lock_case *it = *state;
     mode_t before = umask(077);
-    int fd = tkj_lock_open(it->runtime, it->root, TKJ_TRUST_GROUP);
+    int fd = look_and_open(it, it->runtime, TKJ_TRUST_GROUP);
     umask(before);
     assert_is_in(fd, it->root, 0660);
     assert_int_equal(tkj_test_file_count(it->directory), 1);

@@ -44,6 +44,8 @@ void *__wrap_dlopen(const char *name, int flags)
 
 /* ---- helpers ---- */
 
+static tkj_nvrtc_origin origin; /* of what was loaded last */
+
 static topk_jit_status load_status(const tkj_nvrtc_search *search)
 {
     tkj_nvrtc *nvrtc = (tkj_nvrtc *)&loader;
@@ -52,6 +54,8 @@ static topk_jit_status load_status(const tkj_nvrtc_search *search)
         assert_null(nvrtc);
         assert_int_equal(topk_jit_last_error()->status, status);
     }
+    if (status == TOPK_JIT_OK)
+        origin = *tkj_nvrtc_where(nvrtc);
     tkj_nvrtc_free(nvrtc);
     return status;
 }
@@ -142,12 +146,26 @@ static void every_place_searched_is_named(void **state)
         assert_message_has(places[i]);
 }
 
+static const char *expected_rule(const char *place)
+{
+    static const char *const rules[][2] = {
+        {"mapped:", "the libraries already loaded"}, {"/own/", "beside the library"},
+        {"/hint/", "the option nvrtc_hint"},         {"/cuda/", "CUDA_HOME"},
+        {"/usr/local/cuda/", "/usr/local/cuda"},     {"lib", "the loader's own path"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (strncmp(place, rules[i][0], strlen(rules[i][0])) == 0)
+            return rules[i][1];
+    return "";
+}
+
 static void first_library_found_ends_the_search(void **state)
 {
     (void)state;
     for (int i = 0; i < PLACE_COUNT; i++) {
         assert_int_equal(scripted_load(&everywhere, search_order[i]), TOPK_JIT_OK);
         assert_string_equal(loader.asked[i], search_order[i]);
+        assert_string_equal(origin.rule, expected_rule(search_order[i]));
         for (int later = i + 1; later < loader.asked_count; later++)
             assert_non_null(strstr(loader.asked[later], "libnvrtc-builtins"));
     }
@@ -193,6 +211,9 @@ static void path_of_the_option_beats_all_others(void **state)
     search.environment_path = "/environment/nvrtc";
     assert_int_equal(scripted_load(&search, "/option/nvrtc"), TOPK_JIT_OK);
     assert_string_equal(loader.asked[0], "/option/nvrtc");
+    assert_string_equal(origin.rule, "the option nvrtc_path");
+    assert_string_equal(origin.builtins, "libnvrtc-builtins.so.13.0");
+    assert_false(origin.builtins_beside);
 }
 
 static void path_of_the_environment_beats_the_search(void **state)
@@ -299,6 +320,7 @@ static void builtins_beside_the_real_library_are_loaded_first(void **state)
     assert_null(dlopen(builtins, RTLD_NOW | RTLD_NOLOAD));
     assert_int_equal(load_status(&(tkj_nvrtc_search){.option_path = link}), TOPK_JIT_OK);
     assert_non_null(dlopen(builtins, RTLD_NOW | RTLD_NOLOAD));
+    assert_true(origin.builtins_beside);
     tkj_test_dir_remove(directory);
     tkj_test_dir_remove(elsewhere);
 }

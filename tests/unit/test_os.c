@@ -168,6 +168,7 @@ static void overlong_path_is_refused(void **state)
     path[0] = '/';
     path[sizeof path - 1] = '\0';
     assert_not_opened(path, ENAMETOOLONG, "cannot be opened");
+    assert_false(tkj_os_can_make_dirs(path));
     assert_int_equal(tkj_os_make_dirs(path, TKJ_TRUST_OWNER), -1);
     assert_int_equal(errno, ENAMETOOLONG);
 }
@@ -298,6 +299,7 @@ static void missing_parents_are_created_for_the_user_alone(void **state)
 {
     const char *leaf = tkj_test_path(*state, "a//b/c/");
     mode_t before = umask(0);
+    assert_true(tkj_os_can_make_dirs(leaf));
     int result = tkj_os_make_dirs(leaf, TKJ_TRUST_OWNER);
     umask(before);
     assert_int_equal(result, 0);
@@ -313,6 +315,7 @@ static void missing_parents_are_created_for_the_user_alone(void **state)
 static void no_directory_can_be_made_below_a_file(void **state)
 {
     tkj_test_file_write(tkj_test_path(*state, "file"), "x", 1);
+    assert_false(tkj_os_can_make_dirs(tkj_test_path(*state, "file/a")));
     assert_int_equal(tkj_os_make_dirs(tkj_test_path(*state, "file"), TKJ_TRUST_OWNER), -1);
     assert_int_equal(errno, ENOTDIR);
     assert_int_equal(tkj_os_make_dirs(tkj_test_path(*state, "file/below"), TKJ_TRUST_OWNER), -1);

@@ -31,6 +31,7 @@ static void embedded_set_serves_where_no_place_is_given(void **state)
         assert_ptr_equal(c.set.files[i].name, tkj_embedded_templates[i].name);
         assert_ptr_equal(c.set.files[i].text, tkj_embedded_templates[i].text);
     }
+    assert_null(c.set.directory);
     assert_int_equal(c.log.count, 0);
     template_case_close(&c);
 }
@@ -45,6 +46,7 @@ static void directory_of_the_option_is_read(void **state)
     assert_int_equal(template_case_load(&c, (tkj_template_search){.option_dir = c.dir}),
                      TOPK_JIT_OK);
     assert_string_equal(template_case_text(&c, "params.h"), this_abi());
+    assert_string_equal(c.set.directory, c.dir);
     template_case_close(&c);
 }
 
@@ -199,6 +201,7 @@ static void expect_skipped(template_case *c, const char *rest)
     assert_int_equal(template_case_load(c, (tkj_template_search){.own_directory = c->dir}),
                      TOPK_JIT_OK);
     assert_ptr_equal(c->set.files[0].text, tkj_embedded_templates[0].text);
+    assert_null(c->set.directory);
     assert_int_equal(c->log.count, 1);
     assert_int_equal(c->log.level, TOPK_JIT_LOG_WARNING);
     assert_string_equal(c->log.text, line);
