@@ -71,7 +71,7 @@ static bool read_number(const char *group, const char *name, uint64_t *out)
     FILE *file = length > 0 && length < (int)sizeof path ? fopen(path, "re") : NULL;
     const bool has_text = file != NULL && fgets(text, sizeof text, file) != NULL;
     if (file != NULL)
-        fclose(file);
+        (void)fclose(file);
     char *end = text;
     if (has_text)
         *out = strtoull(text, &end, 10);
@@ -86,7 +86,7 @@ static bool find_group(char out[PATH_MAX])
     while (file != NULL && !found && fgets(out, PATH_MAX, file) != NULL)
         found = strncmp(out, "0::", 3) == 0;
     if (file != NULL)
-        fclose(file);
+        (void)fclose(file);
     if (found) {
         memmove(out, out + 3, strlen(out + 3) + 1);
         out[strcspn(out, "\n")] = '\0';

@@ -31,6 +31,14 @@ static void done(const tkj_lock_place *place)
         close(place->fd);
 }
 
+/** The directory for it was set, and passed over. */
+static bool is_second_choice(const tkj_config *config, const tkj_lock_place *place)
+{
+    const char *wanted = config->env_xdg_runtime_dir;
+    return config->values.trust == TKJ_TRUST_OWNER && wanted != NULL &&
+           strncmp(place->directory, wanted, strlen(wanted)) != 0;
+}
+
 void warm_check_lock_place(warm_doctor *doctor)
 {
     tkj_lock_place place;
@@ -44,7 +52,16 @@ void warm_check_lock_place(warm_doctor *doctor)
                     (unsigned long)geteuid());
         return;
     }
-    warm_ok(doctor, "%s%s", place.directory, place.fd >= 0 ? "" : ", with the first kernel");
+    const char *when = place.fd >= 0 ? "" : ", with the first kernel";
+    if (is_second_choice(&doctor->context->config, &place)) {
+        warm_note(doctor, "%s%s; XDG_RUNTIME_DIR cannot be used", place.directory, when);
+        warm_advise(doctor,
+                    "let $XDG_RUNTIME_DIR/topk-jit be a local directory of user %lu alone, "
+                    "for all processes that share the cache",
+                    (unsigned long)geteuid());
+    } else {
+        warm_ok(doctor, "%s%s", place.directory, when);
+    }
     done(&place);
 }
 

@@ -71,10 +71,8 @@ static bool answer_of(const warm_explanation *about, warm_explained *kernel, siz
             if (!ask(about, kernel, layer, about->aim.newest_major - i, out))
                 return false;
             out->rank = target * (size_t)majors + (size_t)i;
-            if (out->cache.outcome == TKJ_CACHE_HIT)
-                return true;
-            if (out->cache.outcome == TKJ_CACHE_UNUSABLE)
-                break; /* so it is for every query */
+            if (out->cache.outcome == TKJ_CACHE_HIT || out->cache.outcome == TKJ_CACHE_UNUSABLE)
+                return true; /* what cannot be used cannot be for any query */
         }
     }
     if (out->cache.outcome == TKJ_CACHE_ABSENT && about->aim.ordinal >= 0)
