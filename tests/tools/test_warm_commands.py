@@ -278,7 +278,8 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 class Output(CommandsTest):
     PRINTING = [["--help"], ["--version"], ["help", "build"], ["manual"], ["completions", "bash"],
-                ["inspect", SOUND], ["inspect", SOUND, "--json"]]
+                ["inspect", SOUND], ["inspect", SOUND, "--json"],
+                ["explain", "topk=9004", "--arch", "sm_90"], ["doctor"], ["doctor", "--json"]]
 
     def test_reader_that_went_away_is_told_nothing(self):
         for arguments in self.PRINTING:
