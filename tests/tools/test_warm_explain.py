@@ -132,6 +132,18 @@ class Layers(ExplainTest):
                          ("read_only", "hit", True))
         self.assertEqual((user["kind"], user["answer"], user["used"]), ("user", "hit", False))
 
+    def test_entry_of_a_pack_is_found(self):
+        self.build()
+        pack = self.folder / "kernels.tkp"
+        subprocess.run(
+            [str(warm_command.BINARY), "pack", str(pack), "--cache-dir", str(self.cache)],
+            env=warm_command.clean_environment(), capture_output=True, timeout=60, check=True,
+        )
+        shutil.rmtree(self.cache)
+        layer, user = self.layers("--arch", "sm_90", environment={"TOPK_JIT_RO_DIRS": str(pack)})
+        self.assertEqual((layer["kind"], layer["answer"], layer["used"]), ("pack", "hit", True))
+        self.assertEqual((user["answer"], user["why"]), ("absent", "does not exist"))
+
     def test_corrupt_entry_is_named_as_such(self):
         self.build()
         data = bytearray(self.entry().read_bytes())
