@@ -145,7 +145,7 @@ class Healthy(DoctorTest):
         self.build()
         self.finds("cache directory", "ok", f"{self.cache}, by TOPK_JIT_CACHE_DIR: ", "mode 0700")
         size = next(self.cache.glob("v1/*/*.tkc")).stat().st_size
-        self.finds("cache size", "ok", f"{size} bytes of entries, of {1 << 30} allowed")
+        self.finds("cache size", "ok", f"{size / 1024:.1f} KiB of entries, of 1.0 GiB allowed")
         self.finds("cache tag", "ok", "CACHEDIR.TAG")
         self.finds("cache leavings", "ok")
         self.finds("locks place", "ok", f"{self.runtime}/topk-jit")
@@ -384,7 +384,7 @@ class Directory(DoctorTest):
         mounted = ["unshare", "-m", "sh", "-c",
                    'mount -t tmpfs -o size=1m,mode=0700 none "$0" && exec "$@"', str(self.cache)]
         self.finds("cache file system", "note", "tmpfs", "lost at a restart", prefix=mounted)
-        self.finds("cache space", "problem", "1 MiB free", prefix=mounted, advice="make room")
+        self.finds("cache space", "problem", "1.0 MiB free", prefix=mounted, advice="make room")
 
     def test_what_processes_that_died_left(self):
         self.build()
@@ -398,7 +398,7 @@ class Directory(DoctorTest):
 
     def test_more_than_it_may_hold(self):
         self.build()
-        self.finds("cache size", "note", "of 10 allowed", advice="TOPK_JIT_CACHE_MAX_BYTES",
+        self.finds("cache size", "note", "of 10 B allowed", advice="TOPK_JIT_CACHE_MAX_BYTES",
                    environment={"TOPK_JIT_CACHE_MAX_BYTES": "10"})
         self.assertEqual(len(list(self.cache.glob("v1/*/*.tkc"))), 1)
 

@@ -100,9 +100,9 @@ class Kernels(ExplainTest):
     def test_text_has_what_json_has(self):
         self.build()
         text = self.explain(ONE, "--arch", "sm_90").stdout
-        (layer,) = self.layers("--arch", "sm_90")
+        size = f"{self.entry().stat().st_size / 1024:.1f} KiB"
         for word in (ONE, "sm_90", "any call that no other kernel takes", "of select_general.cu",
-                     f"{self.cache}: used: sm_90, {layer['bytes']} bytes, ", " old, by nvrtc 13.0"):
+                     f"{self.cache}: used: sm_90, {size}, age ", "s, by nvrtc 13.0"):
             self.assertIn(word, text)
         self.assertNotIn("preimage", text)
         self.assertNotIn("missing", text)

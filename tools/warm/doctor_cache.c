@@ -8,6 +8,7 @@
 
 #include "doctor.h"
 #include "evict.h"
+#include "out_human.h"
 #include "plan_build.h"
 #include "publish.h"
 
@@ -150,18 +151,18 @@ void warm_check_size(warm_doctor *doctor)
     const tkj_eviction counted = tkj_evict(&doctor->context->config.allocator, fd, UINT64_MAX,
                                            UINT64_MAX, ""); /* beyond no size: it only counts */
     close(fd);
-    const unsigned long long used = counted.left_bytes, limit = most;
+    char used[WARM_HUMAN_SIZE], limit[WARM_HUMAN_SIZE];
+    warm_human_bytes(counted.left_bytes, used);
+    warm_human_bytes(most, limit);
     const char *so_far = counted.complete ? "" : "at least ";
-    if (used > limit) {
-        warm_note(doctor,
-                  "%s%llu bytes of entries, of %llu allowed: the next store removes the "
-                  "oldest",
+    if (counted.left_bytes > most) {
+        warm_note(doctor, "%s%s of entries, of %s allowed: the next store removes the oldest",
                   so_far, used, limit);
         warm_advise(doctor, "raise TOPK_JIT_CACHE_MAX_BYTES if all of them are in use");
     } else if (most == UINT64_MAX) {
-        warm_ok(doctor, "%s%llu bytes of entries, without a limit", so_far, used);
+        warm_ok(doctor, "%s%s of entries, without a limit", so_far, used);
     } else {
-        warm_ok(doctor, "%s%llu bytes of entries, of %llu allowed", so_far, used, limit);
+        warm_ok(doctor, "%s%s of entries, of %s allowed", so_far, used, limit);
     }
 }
 

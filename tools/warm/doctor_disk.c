@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 
 #include "doctor.h"
+#include "out_human.h"
 #include "paths.h"
 
 typedef struct file_system {
@@ -79,20 +80,28 @@ void warm_check_file_system(warm_doctor *doctor)
     }
 }
 
+/** For this user; a number that no disk has is as good as any. */
+static uint64_t room_of(const struct statfs *system)
+{
+    uint64_t room;
+    return __builtin_mul_overflow(system->f_bavail, system->f_bsize, &room) ? UINT64_MAX : room;
+}
+
 void warm_check_space(warm_doctor *doctor)
 {
     struct statfs system;
     if (!writes(doctor) || !look(doctor, &system))
         return;
-    const double mebibytes =
-        (double)system.f_bavail * (double)system.f_bsize / (double)(UINT64_C(1) << 20);
+    char room[WARM_HUMAN_SIZE];
+    const uint64_t left = room_of(&system);
     const bool has_files = system.f_files == 0 || system.f_ffree > 0; /* 0: it does not count */
-    if (mebibytes * (double)(UINT64_C(1) << 20) >= (double)TKJ_ENTRY_SIZE_MAX && has_files) {
-        warm_ok(doctor, "%.0f MiB free", mebibytes);
+    warm_human_bytes(left, room);
+    if (left >= TKJ_ENTRY_SIZE_MAX && has_files) {
+        warm_ok(doctor, "%s free", room);
         return;
     }
     if (has_files)
-        warm_problem(doctor, "%.0f MiB free", mebibytes);
+        warm_problem(doctor, "%s free", room);
     else
         warm_problem(doctor, "no file can be created: the file system has no inodes left");
     warm_advise(doctor, "make room, or set TOPK_JIT_CACHE_DIR to another disk");

@@ -6,6 +6,7 @@
 #include "context.h"
 #include "explain.h"
 #include "out.h"
+#include "out_human.h"
 #include "spec.h"
 #include "variant_text.h"
 
@@ -14,30 +15,15 @@ static void print_text(const char *text)
     warm_out_text(stdout, text, strlen(text));
 }
 
-/** "5 minutes old", "3 days old". */
-static void print_age(time_t modified)
-{
-    static const struct {
-        const char *name;
-        long long seconds;
-    } units[] = {{"day", 86400}, {"hour", 3600}, {"minute", 60}, {"second", 1}};
-    const time_t now = time(NULL);
-    const long long age = modified <= now ? (long long)(now - modified) : 0;
-    size_t i = 0;
-    while (i + 1 < sizeof units / sizeof units[0] && age < units[i].seconds)
-        i++;
-    const long long count = age / units[i].seconds;
-    printf("%lld %s%s old", count, units[i].name, count == 1 ? "" : "s");
-}
-
 static void print_hit(const warm_answer *answer)
 {
     const tkj_entry *entry = &answer->cache.entry;
+    char size[WARM_HUMAN_SIZE], age[WARM_HUMAN_SIZE];
+    warm_human_bytes(answer->cache.bytes.size, size);
+    warm_human_age(answer->cache.note.modified, time(NULL), age);
     printf("%s: ", answer->used ? "used" : "there, too");
     print_text(entry->target);
-    printf(", %zu bytes, ", answer->cache.bytes.size);
-    print_age(answer->cache.note.modified);
-    fputs(", by ", stdout);
+    printf(", %s, age %s, by ", size, age);
     print_text(entry->toolchain);
 }
 
