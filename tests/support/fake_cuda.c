@@ -86,7 +86,7 @@ struct fake_context *fake_current(void)
 static int number_or(const char *variable, int otherwise)
 {
     const char *text = getenv(variable);
-    return text != NULL ? atoi(text) : otherwise;
+    return text != NULL ? (int)strtol(text, NULL, 10) : otherwise;
 }
 
 __attribute__((constructor)) static void begin(void)

@@ -28,14 +28,12 @@ static void be_version(int major, int minor)
 
 void fake_ensure_defaults(void)
 {
-    int major, minor;
-    const char *wanted = getenv("FAKE_NVRTC_VERSION");
+    const char *wanted = getenv("FAKE_NVRTC_VERSION"); /* such as "12.9" */
+    char *point = NULL;
     if (fake.major != 0)
         return;
-    if (wanted != NULL && sscanf(wanted, "%d.%d", &major, &minor) == 2)
-        be_version(major, minor);
-    else
-        be_version(13, 0);
+    const long major = wanted != NULL ? strtol(wanted, &point, 10) : 13;
+    be_version((int)major, point != NULL && *point == '.' ? (int)strtol(point + 1, NULL, 10) : 0);
 }
 
 bool fake_version_has(int major, int minor)
