@@ -15,10 +15,16 @@
 #include "target.h"
 #include "variants.h"
 
+/** Flags of tkj_plan_warm. */
+enum {
+    TKJ_WARM_REFRESH = 1 << 0, /* compile also what is there, and replace it */
+    TKJ_WARM_LOOK = 1 << 1,    /* only say what would be compiled: nothing is written or touched */
+};
+
 /** How a kernel came to be in the cache. */
 typedef struct tkj_warm_result {
-    bool compiled;        /* false: it was already there */
-    uint64_t bytes;       /* of the entry */
+    bool compiled;        /* or would be; false: it was already there */
+    uint64_t bytes;       /* of the entry; 0 = there is none yet */
     uint64_t nanoseconds; /* spent on it */
 } tkj_warm_result;
 
@@ -27,12 +33,13 @@ typedef struct tkj_warm_result {
  * a failure, and so is a context without a cache. Thread-safe: several builders may run at once.
  * @param spec         valid
  * @param variant      of tkj_variants_enumerate(spec, target.architecture)
+ * @param flags        TKJ_WARM_ set
  * @param[out] result  set on success
  * @return TOPK_JIT_OK, TOPK_JIT_NVRTC_TARGET (naming the version that has it),
  * TOPK_JIT_CACHE_FAILED, whatever compiling returns
  */
 topk_jit_status tkj_plan_warm(topk_jit_context *context, const topk_jit_spec *spec,
-                              const tkj_variant *variant, tkj_target target,
+                              const tkj_variant *variant, tkj_target target, unsigned flags,
                               tkj_warm_result *result);
 
 /**

@@ -12,6 +12,7 @@ topk_jit_status tkj_build_start(tkj_build *build, topk_jit_context *context,
     build->context = context;
     build->spec = spec;
     build->variant = variant;
+    build->anew = false;
     build->has_refused = false;
     tkj_entry_name(spec, variant, build->entry_name);
     tkj_prelude(spec, variant, build->prelude);
@@ -181,6 +182,8 @@ topk_jit_status tkj_build_once(const tkj_build *build, const tkj_nvrtc *nvrtc, b
     tkj_flight *flight;
     topk_jit_status status;
     *out = (tkj_built){0};
+    if (build->anew) /* what others compile meanwhile is not waited for: it would not be taken */
+        return compile_and_store(build, nvrtc, must_store, out);
     if (!tkj_context_board(context, build->key.digest, &flight, &status) &&
         (status != TOPK_JIT_OK ||
          tkj_cache_get_new(context->cache, &query, &out->bytes, &out->entry)))

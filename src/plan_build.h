@@ -31,6 +31,7 @@ typedef struct tkj_build {
     tkj_target target;
     char target_name[TKJ_TARGET_NAME_SIZE];
     tkj_key key;
+    bool anew;                        /* whatever is in the cache is compiled again */
     bool has_refused;                 /* the driver refused an entry of the cache: */
     uint8_t refused[TKJ_DIGEST_SIZE]; /* the digest at its end */
 } tkj_build;
@@ -62,7 +63,7 @@ tkj_cache_query tkj_build_query(const tkj_build *build, int major, const char *t
 /**
  * Compiles the kernel that is aimed at and stores it, once among all threads and processes that
  * want it: what another one compiled meanwhile is taken from the cache, unless the driver refused
- * that very entry.
+ * that very entry or the kernel is built anew.
  * @param must_store a store that fails is a failure
  * @param[out] out   owned by the caller; empty after a failure
  * @return TOPK_JIT_OK, TOPK_JIT_CACHE_FAILED (must_store only), what compiling returns, also to

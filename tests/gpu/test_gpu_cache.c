@@ -93,7 +93,7 @@ static void run_warmed(bool ptx)
     topk_jit_context *warm = open_context(dir, NULL);
     for (size_t v = 0; v < count; v++) {
         tkj_warm_result result;
-        assert_int_equal(tkj_plan_warm(warm, &spec, &variants[v], target, &result), TOPK_JIT_OK);
+        assert_int_equal(tkj_plan_warm(warm, &spec, &variants[v], target, 0, &result), TOPK_JIT_OK);
     }
     topk_jit_context *context = open_context(dir, "/nonexistent/libnvrtc.so");
     select_with(context);

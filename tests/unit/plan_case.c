@@ -194,7 +194,7 @@ topk_jit_status plan_case_warm(plan_case *it, const topk_jit_spec *spec, int arc
     size_t count = tkj_variants_enumerate(spec, architecture, variants);
     for (size_t v = 0; v < count && status == TOPK_JIT_OK; v++) {
         tkj_warm_result result;
-        status = tkj_plan_warm(it->context, spec, &variants[v], parsed, &result);
+        status = tkj_plan_warm(it->context, spec, &variants[v], parsed, 0, &result);
     }
     return status;
 }

@@ -18,11 +18,17 @@ static tkj_variant first_variant(const topk_jit_spec *spec)
     return variants[0];
 }
 
+static topk_jit_status warm_flagged(plan_case *it, const topk_jit_spec *spec, tkj_target target,
+                                    unsigned flags, tkj_warm_result *result)
+{
+    const tkj_variant variant = first_variant(spec);
+    return tkj_plan_warm(it->context, spec, &variant, target, flags, result);
+}
+
 static topk_jit_status warm_one(plan_case *it, const topk_jit_spec *spec, tkj_target target,
                                 tkj_warm_result *result)
 {
-    const tkj_variant variant = first_variant(spec);
-    return tkj_plan_warm(it->context, spec, &variant, target, result);
+    return warm_flagged(it, spec, target, 0, result);
 }
 
 static void warming_needs_no_driver(void **state)
@@ -134,6 +140,42 @@ static void compare_with_other(const char *path, void *user)
     free(first.bytes);
     free(second.bytes);
     other->compared++;
+}
+
+static void refreshing_compiles_what_is_there(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec spec = plan_case_spec(2048);
+    tkj_warm_result result;
+    for (uint64_t run = 1; run <= 3; run++) {
+        assert_int_equal(warm_flagged(it, &spec, sm_90, TKJ_WARM_REFRESH, &result), TOPK_JIT_OK);
+        assert_true(result.compiled);
+        const topk_jit_statistics s = plan_case_statistics(it);
+        assert_int_equal(s.compiles, run);
+        assert_int_equal(s.stores, run);
+    }
+    assert_int_equal(plan_case_entries(it, 13), 1);
+    assert_int_equal(result.bytes, plan_case_entry_bytes(it));
+}
+
+static void looking_neither_compiles_nor_writes(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec spec = plan_case_spec(2048);
+    tkj_warm_result result;
+    assert_int_equal(warm_flagged(it, &spec, sm_90, TKJ_WARM_LOOK, &result), TOPK_JIT_OK);
+    assert_true(result.compiled);
+    assert_int_equal(result.bytes, 0);
+    assert_int_equal(plan_case_statistics(it).compiles, 0);
+    assert_int_equal(tkj_test_file_count(it->root), 0);
+    assert_int_equal(warm_one(it, &spec, sm_90, &result), TOPK_JIT_OK);
+    assert_int_equal(warm_flagged(it, &spec, sm_90, TKJ_WARM_LOOK, &result), TOPK_JIT_OK);
+    assert_false(result.compiled);
+    assert_int_equal(result.bytes, plan_case_entry_bytes(it));
+    assert_int_equal(
+        warm_flagged(it, &spec, sm_90, TKJ_WARM_LOOK | TKJ_WARM_REFRESH, &result), TOPK_JIT_OK);
+    assert_true(result.compiled);
+    assert_int_equal(plan_case_statistics(it).compiles, 1);
 }
 
 static void two_runs_give_identical_files(void **state)
@@ -267,6 +309,8 @@ int main(void)
         TEST(what_was_warmed_is_what_is_launched),
         TEST(only_the_major_of_the_nvrtc_found_counts_as_there),
         TEST(broken_entry_is_compiled_anew),
+        TEST(refreshing_compiles_what_is_there),
+        TEST(looking_neither_compiles_nor_writes),
         TEST(two_runs_give_identical_files),
         TEST(target_that_nvrtc_lacks_names_the_toolkit_that_has_it),
         TEST(store_that_fails_is_a_failure_here),

@@ -35,7 +35,7 @@ static topk_jit_status warm_all(topk_jit_context *context)
     for (size_t v = 0; status == TOPK_JIT_OK && v < count; v++) {
         const tkj_target target = {ARCHITECTURE, false};
         tkj_warm_result result;
-        status = tkj_plan_warm(context, &spec, &variants[v], target, &result);
+        status = tkj_plan_warm(context, &spec, &variants[v], target, 0, &result);
     }
     return status;
 }
