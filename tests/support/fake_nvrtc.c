@@ -29,9 +29,11 @@ static void be_version(int major, int minor)
 void fake_ensure_defaults(void)
 {
     const char *wanted = getenv("FAKE_NVRTC_VERSION"); /* such as "12.9" */
+    const char *delay = getenv("FAKE_NVRTC_DELAY_MS");
     char *point = NULL;
     if (fake.major != 0)
         return;
+    fake.delay_ms = delay != NULL ? (int)strtol(delay, NULL, 10) : 0;
     const long major = wanted != NULL ? strtol(wanted, &point, 10) : 13;
     be_version((int)major, point != NULL && *point == '.' ? (int)strtol(point + 1, NULL, 10) : 0);
 }

@@ -11,7 +11,8 @@
  * names, options), "end\n" and a NUL. The entry is what the source #defines TKJ_ENTRY to, else the
  * name after `__global__ void`. The log is what ptxas -v would say, with made-up numbers.
  *
- * In a process that does not call reset, FAKE_NVRTC_VERSION=12.8 decides the version.
+ * In a process that does not call reset, FAKE_NVRTC_VERSION=12.8 decides the version, and
+ * FAKE_NVRTC_DELAY_MS=100 how long a compilation takes.
  *
  * What a real NVRTC refuses, this one refuses: options of a later version, architectures it does
  * not list, a source with the word FAKE_SYNTAX_ERROR.

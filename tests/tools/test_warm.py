@@ -3,8 +3,8 @@
 """topk-jit-warm fills a cache: with the real NVRTC, without a driver and a GPU."""
 import os
 import pathlib
-import pty
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -61,17 +61,6 @@ class Run(warm_command.WarmTest):
         self.assertIn("[1/2] compiled topk_jit_", done.stderr)
         self.assertIn("[2/2] compiled topk_jit_", done.stderr)
 
-    def test_terminal_has_one_line_that_is_rewritten(self):
-        reader, writer = pty.openpty()
-        command = [str(warm_command.BINARY), "--arch", "sm_90", "--topk", "9004,9008"]
-        command += ["--cache-dir", str(self.cache)]
-        subprocess.run(command, stderr=writer, stdout=subprocess.DEVNULL, check=True)
-        os.close(writer)
-        text = os.read(reader, 65536).decode()
-        os.close(reader)
-        self.assertIn("[2/2]", text)
-        self.assertNotIn("\n", text)
-
     def test_json_describes_each_kernel(self):
         result = self.result("--arch sm_90 --topk 9004")
         kernel = result["kernels"][0]
@@ -90,6 +79,28 @@ class Run(warm_command.WarmTest):
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.entries(caches[0]), self.entries(caches[1]))
         self.assertEqual(len([n for n in self.entries(caches[0]) if n.endswith(".tkc")]), 4)
+
+    def test_runs_that_were_killed_and_interrupted_end_as_one_that_was_not(self):
+        product = "--arch sm_90 --topk 9004,9008 --dtype float32,float16"
+        command = [str(warm_command.BINARY), "--cache-dir", str(self.cache), *product.split()]
+        for number, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+            run = subprocess.Popen(
+                command + ["-j", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
+            while "] compiled" not in run.stderr.readline():
+                pass
+            run.send_signal(number)
+            run.communicate()
+            self.assertEqual(run.returncode, status)
+        again = self.result(product)["summary"]
+        self.assertGreaterEqual(again["already_there"], 2)
+        self.assertEqual((again["kernels"], again["failed"]), (4, 0))
+        self.warm(product, cache=self.folder / "other")
+        whole = {name for name in self.entries() if name.endswith(".tkc")}
+        other = self.entries(self.folder / "other")
+        self.assertEqual(whole, {name for name in other if name.endswith(".tkc")})
+        for name in whole:
+            self.assertEqual(self.entries()[name], other[name])
 
     def test_relative_cache_directory(self):
         done = self.warm("--arch sm_90 --topk 9004", cache="below here")

@@ -172,8 +172,8 @@ static void looking_neither_compiles_nor_writes(void **state)
     assert_int_equal(warm_flagged(it, &spec, sm_90, TKJ_WARM_LOOK, &result), TOPK_JIT_OK);
     assert_false(result.compiled);
     assert_int_equal(result.bytes, plan_case_entry_bytes(it));
-    assert_int_equal(
-        warm_flagged(it, &spec, sm_90, TKJ_WARM_LOOK | TKJ_WARM_REFRESH, &result), TOPK_JIT_OK);
+    assert_int_equal(warm_flagged(it, &spec, sm_90, TKJ_WARM_LOOK | TKJ_WARM_REFRESH, &result),
+                     TOPK_JIT_OK);
     assert_true(result.compiled);
     assert_int_equal(plan_case_statistics(it).compiles, 1);
 }

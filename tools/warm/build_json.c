@@ -5,7 +5,7 @@
 
 static json_t *describe_kernel(const warm_kernel *kernel)
 {
-    static const char *const states[] = {"failed", "compiled", "already_there"};
+    static const char *const states[] = {"failed", "compiled", "already_there", "would_compile"};
     char spec[TKJ_SPEC_TEXT_SIZE];
     char target[TKJ_TARGET_NAME_SIZE];
     tkj_spec_format(&kernel->spec, spec);
@@ -28,8 +28,9 @@ json_t *warm_build_json(const warm_kernels *kernels, const warm_summary *summary
         }
     }
     return json_pack(
-        "{s:s, s:{s:I, s:I, s:I, s:I, s:f, s:I}, s:o}", "version", topk_jit_version(), "summary",
-        "kernels", (json_int_t)kernels->count, "compiled", (json_int_t)summary->compiled,
-        "already_there", (json_int_t)summary->already_there, "failed", (json_int_t)summary->failed,
-        "seconds", summary->seconds, "bytes", (json_int_t)summary->bytes, "kernels", list);
+        "{s:s, s:{s:I, s:I, s:I, s:I, s:I, s:f, s:I}, s:o}", "version", topk_jit_version(),
+        "summary", "kernels", (json_int_t)kernels->count, "compiled", (json_int_t)summary->compiled,
+        "already_there", (json_int_t)summary->already_there, "would_compile",
+        (json_int_t)summary->would_compile, "failed", (json_int_t)summary->failed, "seconds",
+        summary->seconds, "bytes", (json_int_t)summary->bytes, "kernels", list);
 }

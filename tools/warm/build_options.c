@@ -15,6 +15,8 @@ static bool take_arch(const char *word, void *options)
     warm_options *out = options;
     if (strcmp(word, "native") == 0)
         return out->native = true;
+    if (strcmp(word, "all") == 0)
+        return out->every = true;
     if (out->target_count == WARM_TARGETS_MAX ||
         !tkj_target_parse(word, &out->targets[out->target_count]))
         return false;
@@ -113,6 +115,8 @@ WARM_TAKE_FLAG(warm_options, sorted)
 WARM_TAKE_FLAG(warm_options, deterministic)
 WARM_TAKE_FLAG(warm_options, nan_last)
 WARM_TAKE_FLAG(warm_options, check)
+WARM_TAKE_FLAG(warm_options, refresh)
+WARM_TAKE_FLAG(warm_options, dry_run)
 WARM_TAKE_PATH(warm_options, template_dir)
 WARM_TAKE_TEXT(warm_options, nvrtc)
 
@@ -125,15 +129,16 @@ static bool take_jobs(const char *word, void *options)
     return true;
 }
 
-/** "native", then those that are known. */
+/** "native" and "all", then those that are known. */
 static bool arch_words(size_t index, char out[WARM_WORD_SIZE])
 {
-    if (index > tkj_architecture_count)
+    static const char *const sets[] = {"native", "all"};
+    if (index >= tkj_architecture_count + 2)
         return false;
-    if (index == 0)
-        snprintf(out, WARM_WORD_SIZE, "native");
+    if (index < 2)
+        snprintf(out, WARM_WORD_SIZE, "%s", sets[index]);
     else
-        snprintf(out, WARM_WORD_SIZE, "sm_%d", tkj_architectures[index - 1].number);
+        snprintf(out, WARM_WORD_SIZE, "sm_%d", tkj_architectures[index - 2].number);
     return true;
 }
 
@@ -161,7 +166,8 @@ const warm_option warm_build_options[] = {
     {.name = "arch",
      .argument = "LIST",
      .group = "GPUs",
-     .help = "sm_90, sm_90a (the same), compute_90 (PTX), native (the GPUs present)",
+     .help = "sm_90, sm_90a (the same), compute_90 (PTX), native (the GPUs present), all (every "
+             "sm_XY that is known here and to the NVRTC)",
      .words = arch_words,
      .list = true,
      .take = take_arch},
@@ -244,9 +250,14 @@ const warm_option warm_build_options[] = {
      .argument = "N",
      .group = "How",
      .help = "kernels compiled at a time",
-     .otherwise = "number of cores",
+     .otherwise = "one a core that may be used and 100 MB of free memory",
      .expected = "a number from 1 to 1024",
      .take = take_jobs},
+    {.name = "refresh", .help = "compile also what is already there", .take = take_refresh},
+    {.name = "dry-run",
+     .letter = 'n',
+     .help = "only say what would be compiled; writes nothing",
+     .take = take_dry_run},
     {.name = "template-dir",
      .argument = "DIR",
      .help = "the kernel templates",

@@ -33,6 +33,7 @@ typedef struct warm_options {
     tkj_target targets[WARM_TARGETS_MAX];
     size_t target_count;
     bool native; /* --arch native: the GPUs present, too */
+    bool every;  /* --arch all: whatever can be compiled for, too */
     warm_source sources[WARM_SOURCES_MAX];
     size_t source_count;
     int64_t topk[WARM_TOPK_MAX];
@@ -47,7 +48,9 @@ typedef struct warm_options {
     bool deterministic;
     bool nan_last;
     bool check;
-    size_t jobs;                 /* 0 = one a core */
+    size_t jobs; /* 0 = what the machine has room for */
+    bool refresh;
+    bool dry_run;
     char template_dir[PATH_MAX]; /* absolute; "" = default */
     const char *nvrtc;           /* borrowed from argv; NULL = default */
 } warm_options;

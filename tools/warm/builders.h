@@ -12,9 +12,15 @@
 /**
  * Builds all kernels and notes in each what became of it. A cause that would fail every kernel (no
  * NVRTC, no writable cache) ends the run: the rest is not tried.
+ *
+ * So does SIGINT, SIGTERM or SIGHUP: kernels at work are finished, for a few seconds at most; after
+ * that, and at a second signal, the process ends within this call, as such a signal would end it:
+ * with 128 + its number and the cache as whole as ever.
  * @param builders  at least 1
+ * @param flags     of tkj_plan_warm
+ * @return the signal that ended the run, 0 if none did
  */
-void warm_build(topk_jit_context *context, warm_kernels *kernels, size_t builders,
-                warm_report *report);
+int warm_build(topk_jit_context *context, warm_kernels *kernels, size_t builders, unsigned flags,
+               warm_report *report);
 
 #endif /* TKJ_WARM_BUILDERS_H */

@@ -61,6 +61,7 @@ enum {
     WARM_EXIT_USAGE = 2,
     WARM_EXIT_NO_GPU = 3,
     WARM_EXIT_NOT_THERE = 4, /* what was asked for, or a program that is needed for it */
+    WARM_EXIT_SIGNAL = 128,  /* and the signal's number */
     WARM_EXIT_INTERRUPTED = 130,
 };
 

@@ -1,41 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file command_build.c @brief topk-jit-warm build: compiles kernels into the cache ahead of time.
  */
+#include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "build_json.h"
 #include "build_options.h"
 #include "builders.h"
+#include "capacity.h"
 #include "commands.h"
 #include "create_context.h"
+#include "every_target.h"
 #include "kernels.h"
 #include "native.h"
 #include "out.h"
 #include "out_json.h"
+#include "plan.h"
+#include "prelude.h"
 #include "report.h"
 #include "sources.h"
 
-/** The GPUs named on the command line, then those present if it says so. */
+#define GPUS_MAX (WARM_TARGETS_MAX + WARM_NATIVE_MAX + WARM_EVERY_MAX)
+
+/** The GPUs named on the command line, then those present and all if it says so. */
 static int list_gpus(const warm_options *options, topk_jit_context *context, warm_gpu *out,
                      size_t *count)
 {
     for (*count = 0; *count < options->target_count; ++*count)
         out[*count] = warm_gpu_of(options->targets[*count]);
-    if (!options->native)
-        return WARM_EXIT_DONE;
-    size_t present = 0;
-    const int code = warm_native(context, out + *count, &present);
-    *count += present;
+    int code = WARM_EXIT_DONE;
+    size_t more = 0;
+    if (options->native)
+        code = warm_native(context, out + *count, &more);
+    *count += more;
+    more = 0;
+    if (options->every && code == WARM_EXIT_DONE)
+        code = warm_every_target(context, out + *count, &more);
+    *count += more;
     return code;
 }
 
 static size_t builder_count(const warm_options *options)
 {
-    if (options->jobs > 0)
-        return options->jobs;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores > 0 ? (size_t)cores : 1;
+    return options->jobs > 0 ? options->jobs : warm_capacity("");
+}
+
+static unsigned build_flags(const warm_options *options)
+{
+    return (options->refresh ? (unsigned)TKJ_WARM_REFRESH : 0) |
+           (options->dry_run ? (unsigned)TKJ_WARM_LOOK : 0);
+}
+
+/** What --dry-run is for: one line a kernel, in the order of the command line. */
+static void print_kernels(const warm_kernels *kernels)
+{
+    for (size_t i = 0; i < kernels->count; i++) {
+        const warm_kernel *kernel = &kernels->at[i];
+        char entry[TKJ_ENTRY_NAME_SIZE];
+        char target[TKJ_TARGET_NAME_SIZE];
+        if (kernel->state == WARM_FAILED)
+            continue; /* was said */
+        tkj_entry_name(&kernel->spec, &kernel->variant, entry);
+        tkj_target_format(kernel->target, target);
+        printf("%s %s for %s\n",
+               kernel->state == WARM_WOULD_COMPILE ? "would compile" : "already there", entry,
+               target);
+    }
 }
 
 static int print_result(const warm_call *call, const warm_kernels *kernels,
@@ -43,6 +73,12 @@ static int print_result(const warm_call *call, const warm_kernels *kernels,
 {
     if (call->common.json)
         return warm_out_end(warm_out_json(warm_build_json(kernels, summary)));
+    if (((const warm_options *)call->options)->dry_run) {
+        print_kernels(kernels);
+        printf("would compile %zu, already there %zu, failed %zu\n", summary->would_compile,
+               summary->already_there, summary->failed);
+        return warm_out_end(true);
+    }
     printf("compiled %zu, already there %zu, failed %zu in %.1f s, %llu bytes\n", summary->compiled,
            summary->already_there, summary->failed, summary->seconds,
            (unsigned long long)summary->bytes);
@@ -51,7 +87,7 @@ static int print_result(const warm_call *call, const warm_kernels *kernels,
 
 static int list_kernels(const warm_options *options, topk_jit_context *context, warm_kernels *out)
 {
-    warm_gpu gpus[WARM_TARGETS_MAX + WARM_NATIVE_MAX];
+    warm_gpu gpus[GPUS_MAX];
     size_t gpu_count = 0;
     warm_pairs pairs = {0};
     int code = list_gpus(options, context, gpus, &gpu_count);
@@ -70,11 +106,17 @@ static int build_kernels(const warm_call *call, topk_jit_context *context, warm_
     int code = list_kernels(options, context, &kernels);
     if (code != WARM_EXIT_DONE)
         goto cleanup;
-    warm_build(context, &kernels, builder_count(options), report);
+    const int caught =
+        warm_build(context, &kernels, builder_count(options), build_flags(options), report);
     const warm_summary summary = warm_report_end(report, &kernels);
-    code = print_result(call, &kernels, &summary);
+    if (caught != 0)
+        warm_report_interrupted(report);
+    if (caught == 0 || call->common.json)
+        code = print_result(call, &kernels, &summary);
     if (summary.failed > 0)
         code = WARM_EXIT_FAILED;
+    if (caught != 0)
+        code = WARM_EXIT_SIGNAL + caught;
 cleanup:
     warm_kernels_release(&kernels);
     return code;
@@ -87,6 +129,7 @@ static int run(const warm_call *call)
         return WARM_EXIT_USAGE;
     warm_report report;
     warm_report_init(&report);
+    report.quiet = options->dry_run;
     topk_jit_options wanted = TOPK_JIT_OPTIONS_INIT;
     wanted.log_callback = warm_report_log;
     wanted.log_user = &report;
@@ -107,6 +150,9 @@ static const warm_exit exits[] = {
     {WARM_EXIT_FAILED, "a kernel could not be compiled or stored, or the result not be written"},
     {WARM_EXIT_USAGE, "the command line, or a file that it names, is wrong: nothing was done"},
     {WARM_EXIT_NO_GPU, "--arch native, and there is no GPU"},
+    {WARM_EXIT_SIGNAL + SIGHUP, "as 130, by SIGHUP"},
+    {WARM_EXIT_INTERRUPTED, "interrupted by SIGINT; the same command goes on where it ended"},
+    {WARM_EXIT_SIGNAL + SIGTERM, "as 130, by SIGTERM"},
     {0, NULL},
 };
 
@@ -117,6 +163,8 @@ static const warm_example examples[] = {
     {"topk-jit-warm --arch sm_90,sm_100 --model-config config.json", "what a model's server needs"},
     {"topk-jit-warm --manifest kernels.json --recording server.specs --arch sm_90",
      "what is listed, and what servers met"},
+    {"topk-jit-warm --arch all --dry-run",
+     "what would be compiled for every GPU, and is not there"},
     {"topk-jit-warm --arch native", "the default kernels for the GPUs of this machine"},
     {NULL, NULL},
 };
@@ -168,8 +216,23 @@ const warm_command warm_command_build = {
         "select "
         "they apply to select only. A value that applies to nothing is an error."
         "\n\n"
+        "A kernel that is in the cache is not compiled again, so a run that was interrupted goes "
+        "on "
+        "where it ended. --refresh compiles all and replaces what is there, each kernel at once "
+        "and "
+        "whole. Runs at the same time share the work: each kernel is compiled by one of them. What "
+        "counts as there depends on the major version of the NVRTC found, so --dry-run needs one, "
+        "too."
+        "\n\n"
+        "SIGINT, SIGTERM and SIGHUP end a run after the kernels at work, a second one at once. "
+        "However it ends, the cache is valid."
+        "\n\n"
         "With --json the object has a summary and a list of kernels, each with its spec, target, "
-        "variant, status (compiled, already_there or failed), bytes, seconds and error.",
+        "variant, status (compiled, already_there, would_compile or failed), bytes, seconds and "
+        "error. It comes also after a signal, if the kernels at work ended in time."
+        "\n\n"
+        "Progress goes to stderr: on a terminal one line that is rewritten, elsewhere, or if "
+        "NO_COLOR is set or TERM is dumb, one line a kernel.",
     .options = warm_build_options,
     .options_size = sizeof(warm_options),
     .common = WARM_COMMON_OUTPUT | WARM_COMMON_CACHE,

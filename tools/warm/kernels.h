@@ -16,6 +16,7 @@ typedef enum warm_state {
     WARM_FAILED = 0, /* or not tried: so is a kernel that nobody came to */
     WARM_COMPILED,
     WARM_ALREADY_THERE,
+    WARM_WOULD_COMPILE, /* by a run that only looks */
 } warm_state;
 
 /** One kernel to build, and what became of it. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "complain.h"
+#include "ending_signals.h"
 #include "os.h"
 
 static bool refuse(const char *path, const char *why)
@@ -32,16 +33,9 @@ bool warm_new_file_check(const char *path, bool replaces)
 
 /* ---- signals ---- */
 
-/** Those that are ignored, as nohup has it, end nothing. */
 static void hold_signals(warm_new_file *file)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-    sigemptyset(&file->ends);
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        struct sigaction now;
-        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaddset(&file->ends, ends[i]);
-    }
+    file->ends = warm_ending_signals();
     pthread_sigmask(SIG_BLOCK, &file->ends, &file->before);
 }
 

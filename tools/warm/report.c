@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bar.h"
 #include "complain.h"
 #include "prelude.h"
 #include "spec.h"
@@ -19,9 +20,18 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+/** True if a line of stderr can be rewritten, and nobody asked for plain text. */
+static bool can_rewrite(void)
+{
+    const char *terminal = getenv("TERM");
+    const char *plain = getenv("NO_COLOR");
+    return isatty(STDERR_FILENO) == 1 && terminal != NULL && strcmp(terminal, "dumb") != 0 &&
+           (plain == NULL || plain[0] == '\0');
+}
+
 void warm_report_init(warm_report *report)
 {
-    *report = (warm_report){.terminal = isatty(STDERR_FILENO) == 1, .started = now()};
+    *report = (warm_report){.terminal = can_rewrite(), .started = now()};
     pthread_mutex_init(&report->mutex, NULL);
 }
 
@@ -33,12 +43,12 @@ void warm_report_release(warm_report *report)
 }
 
 /** Columns that a line may have without wrapping, which \r could not undo. */
-static int columns(void)
+static size_t columns(void)
 {
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20)
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return 79;
-    return size.ws_col - 1;
+    return (size_t)size.ws_col - 1;
 }
 
 static void close_line(warm_report *report)
@@ -48,17 +58,29 @@ static void close_line(warm_report *report)
     report->line_open = false;
 }
 
+static void rewrite_line(warm_report *report)
+{
+    char line[WARM_BAR_SIZE];
+    if (!report->terminal || report->quiet)
+        return;
+    const warm_bar bar = {
+        .total = report->total,
+        .done = report->done,
+        .found = report->found,
+        .elapsed_ns = now() - report->started,
+        .current =
+            report->stopping ? "ends after the kernels at work; again: at once" : report->current,
+    };
+    warm_bar_format(&bar, columns(), line);
+    fprintf(stderr, "\r%s\033[K", line);
+    report->line_open = true;
+}
+
 static void progress(warm_report *report, const char *text)
 {
-    if (!report->terminal) {
+    if (!report->terminal && !report->quiet)
         fprintf(stderr, "[%zu/%zu] %s\n", report->done, report->total, text);
-        return;
-    }
-    char line[512];
-    snprintf(line, sizeof line, "[%zu/%zu] %s", report->done, report->total, text);
-    fprintf(stderr, "\r%.*s\033[K", columns(), line);
-    fflush(stderr);
-    report->line_open = true;
+    rewrite_line(report);
 }
 
 /** True from the second time on. The first line decides: further down a compiler's log names the
@@ -101,9 +123,21 @@ static void complain_failed(warm_report *report, const warm_kernel *kernel, cons
     warm_complain("%s on %s: %s", spec, target, kernel->error);
 }
 
+void warm_report_begun(warm_report *report, const warm_kernel *kernel)
+{
+    char entry[TKJ_ENTRY_NAME_SIZE];
+    char target[TKJ_TARGET_NAME_SIZE];
+    tkj_entry_name(&kernel->spec, &kernel->variant, entry);
+    tkj_target_format(kernel->target, target);
+    pthread_mutex_lock(&report->mutex);
+    snprintf(report->current, sizeof report->current, "%s for %s", entry, target);
+    rewrite_line(report);
+    pthread_mutex_unlock(&report->mutex);
+}
+
 void warm_report_kernel(warm_report *report, const warm_kernel *kernel)
 {
-    static const char *const states[] = {"failed", "compiled", "already there"};
+    static const char *const states[] = {"failed", "compiled", "already there", "would compile"};
     char target[TKJ_TARGET_NAME_SIZE];
     char entry[TKJ_ENTRY_NAME_SIZE];
     char seconds[32] = "";
@@ -115,9 +149,39 @@ void warm_report_kernel(warm_report *report, const warm_kernel *kernel)
     snprintf(text, sizeof text, "%s %s for %s%s", states[kernel->state], entry, target, seconds);
     pthread_mutex_lock(&report->mutex);
     report->done++;
+    report->found += kernel->state == WARM_ALREADY_THERE;
+    report->failed += kernel->state == WARM_FAILED;
     if (kernel->state == WARM_FAILED)
         complain_failed(report, kernel, target);
     progress(report, text);
+    pthread_mutex_unlock(&report->mutex);
+}
+
+void warm_report_refresh(warm_report *report)
+{
+    if (pthread_mutex_trylock(&report->mutex) != 0)
+        return; /* another thread is writing */
+    rewrite_line(report);
+    pthread_mutex_unlock(&report->mutex);
+}
+
+void warm_report_stopping(warm_report *report)
+{
+    if (pthread_mutex_trylock(&report->mutex) != 0)
+        return;
+    report->stopping = true;
+    rewrite_line(report);
+    pthread_mutex_unlock(&report->mutex);
+}
+
+void warm_report_interrupted(warm_report *report)
+{
+    if (pthread_mutex_trylock(&report->mutex) != 0)
+        return;
+    close_line(report);
+    warm_complain("interrupted: %zu of %zu kernels are done; the same command goes on with "
+                  "the others",
+                  report->done - report->failed, report->total);
     pthread_mutex_unlock(&report->mutex);
 }
 
@@ -131,6 +195,7 @@ warm_summary warm_report_end(warm_report *report, const warm_kernels *kernels)
         const warm_kernel *kernel = &kernels->at[i];
         summary.compiled += kernel->state == WARM_COMPILED;
         summary.already_there += kernel->state == WARM_ALREADY_THERE;
+        summary.would_compile += kernel->state == WARM_WOULD_COMPILE;
         summary.failed += kernel->state == WARM_FAILED;
         summary.bytes += kernel->bytes;
     }

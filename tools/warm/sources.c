@@ -41,7 +41,7 @@ bool warm_sources_allow(const warm_options *options)
         return false;
     }
     /* a manifest may have targets of its own */
-    if (options->target_count == 0 && !options->native &&
+    if (options->target_count == 0 && !options->native && !options->every &&
         (model || has_product(options) || has_kind(options, WARM_SOURCE_RECORDING))) {
         warm_complain("--arch is missing, such as --arch sm_90 or --arch native");
         return false;
