@@ -85,7 +85,12 @@ class Run(warm_command.WarmTest):
         command = [str(warm_command.BINARY), "--cache-dir", str(self.cache), *product.split()]
         for number, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
             run = subprocess.Popen(
-                command + ["-j", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+                command + ["-j", "1"],
+                env=self.own_environment(),
+                preexec_fn=warm_command.heed_signals,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
             )
             while "] compiled" not in run.stderr.readline():
                 pass

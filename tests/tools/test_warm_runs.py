@@ -47,13 +47,12 @@ class RunTest(warm_command.WarmTest):
         """The running process; its compilations take so long."""
         command = [str(warm_command.BINARY), "build", "--cache-dir", str(self.cache)]
         command += ["--nvrtc", str(FAKE_NVRTC)] + " ".join(arguments).split()
-        environment = warm_command.clean_environment()
-        environment["FAKE_NVRTC_DELAY_MS"] = str(delay_ms)
-        environment.update(options.pop("environment", {}))
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-        process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, text=True, **options
-        )
+        delay = {"FAKE_NVRTC_DELAY_MS": str(delay_ms)}
+        options["env"] = self.own_environment({**delay, **options.pop("environment", {})})
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        options.setdefault("preexec_fn", warm_command.heed_signals)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, **options)
         self.addCleanup(self.end, process)
         return process
 
@@ -184,8 +183,10 @@ class Interrupted(RunTest):
         first = process.stderr.readline()
         self.assertIn("[1/12]", first)
         process.send_signal(number)
-        out, errors = process.communicate(timeout=warm_command.TIMEOUT_SECONDS)
-        return process, out, first + errors
+        errors = first + process.stderr.read()  # communicate() would miss what is buffered
+        out = process.stdout.read()
+        process.wait(timeout=warm_command.TIMEOUT_SECONDS)
+        return process, out, errors
 
     def test_kernels_at_work_are_finished_and_one_line_says_how_many(self):
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
@@ -249,6 +250,10 @@ class Interrupted(RunTest):
             process.kill()
             process.wait()
             self.assert_whole()
+        process = self.start(PRODUCT, "-j 2 --refresh", delay_ms=5)
+        process.stderr.readline()  # on a slow machine the first one
+        process.kill()
+        process.wait()
         stored = len(self.kernels_stored())
         self.assertGreater(stored, 0)
         self.assert_goes_on(stored)

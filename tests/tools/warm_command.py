@@ -7,6 +7,7 @@ kernel and counts say what they say.
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,12 +37,17 @@ class WarmTest(unittest.TestCase):
         return subprocess.run(
             command,
             cwd=self.folder,
-            env={**clean_environment(), **(environment or {})},
+            env=self.own_environment(environment),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=TIMEOUT_SECONDS,
         )
+
+    def own_environment(self, more=None):
+        """Locks are the test's own: the same kernels of a test beside it are not waited for."""
+        own = {"XDG_RUNTIME_DIR": str(self.folder)}
+        return {**clean_environment(), **own, **(more or {})}
 
     def refused(self, *arguments, naming):
         """The command ends with 2, one line on stderr that has the words, nothing else."""
@@ -71,6 +77,13 @@ class WarmTest(unittest.TestCase):
             for path in sorted(cache.rglob("*"))
             if path.is_file()
         }
+
+
+def heed_signals():
+    """In a child: what runs in the background of a shell ignores SIGINT, and so would a command
+    that a test interrupts."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def clean_environment():
