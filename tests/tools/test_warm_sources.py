@@ -562,12 +562,14 @@ class Hostile(SourcesTest):
             self.refused("--arch sm_90", option, "missing", naming=["missing", "No such file"])
             self.refused("--arch sm_90", option, [""], naming=[option, "a file"])
 
-    @unittest.skipIf(os.geteuid() == 0, "root may read everything")
     def test_file_that_may_not_be_read(self):
         path = self.file("file", "{}")
         path.chmod(0)
+        self.folder.chmod(0o755)
+        user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
         for option in (*self.JSON_OPTIONS, "--recording"):
-            self.refused("--arch sm_90", option, [path], naming=[str(path), "Permission denied"])
+            self.refused("--arch sm_90", option, [path], naming=[str(path), "Permission denied"],
+                         **user)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ class WarmTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.cache = self.folder / "cache"
 
-    def warm(self, *arguments, cache=None, environment=None):
-        """The finished process. A list argument is split at blanks."""
+    def warm(self, *arguments, cache=None, environment=None, **options):
+        """The finished process. A list argument is split at blanks; options are of subprocess.run."""
         command = [str(BINARY), "--cache-dir", str(cache or self.cache)]
         for argument in arguments:
             command += argument.split() if isinstance(argument, str) else [str(argument[0])]
@@ -42,6 +42,7 @@ class WarmTest(unittest.TestCase):
             capture_output=True,
             text=True,
             timeout=TIMEOUT_SECONDS,
+            **options,
         )
 
     def own_environment(self, more=None):
@@ -49,9 +50,9 @@ class WarmTest(unittest.TestCase):
         own = {"XDG_RUNTIME_DIR": str(self.folder)}
         return {**clean_environment(), **own, **(more or {})}
 
-    def refused(self, *arguments, naming):
+    def refused(self, *arguments, naming, **options):
         """The command ends with 2, one line on stderr that has the words, nothing else."""
-        done = self.warm(*arguments)
+        done = self.warm(*arguments, **options)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(done.stdout, "")
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
