@@ -355,7 +355,11 @@ class Prune(StoreTest):
         self.assertEqual(self.entries(self.folder / "image"), image)
 
     def test_cache_that_is_not_there(self):
-        self.assertEqual(self.object("prune", "--all")["summary"]["left"], 0)
+        for flags, dry_run in (([], False), (["--dry-run"], True)):
+            found = self.object("prune", "--all", *flags)
+            self.assertEqual((found["dry_run"], found["summary"]["left"]), (dry_run, 0))
+            verb = "would be removed" if dry_run else "removed"
+            self.assertIn(f": 0 {verb} ", self.says("prune", "--all", *flags))
         self.assertFalse(self.cache.exists())
 
     def test_what_is_to_go_must_be_said(self):

@@ -181,7 +181,8 @@ static int prune(const warm_call *call, const warm_inventory *inventory)
         return WARM_EXIT_FAILED;
     }
     if (place->absent) {
-        const warm_prune_view none = {.path = place->path};
+        const prune_options *given = call->options;
+        const warm_prune_view none = {.path = place->path, .dry_run = given->dry_run};
         return print(call, &none);
     }
     const char *why = place->flaw;
