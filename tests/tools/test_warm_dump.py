@@ -7,6 +7,7 @@ Usage: test_warm_dump.py TOPK_JIT_WARM FAKE_LIBNVRTC
 import os
 import pathlib
 import pty
+import resource
 import shutil
 import signal
 import subprocess
@@ -92,6 +93,43 @@ class Cubin(DumpTest):
         pack = self.add_pack(of="sound-three")
         key = self.object("inspect", pack)["entries"][0]["key"]
         self.says("dump", key, "--cubin", environment=self.read_only("image"))
+
+    def links(self):
+        """Links to a file of somebody, one after the other."""
+        target = self.folder / "there" / "target"
+        target.parent.mkdir()
+        target.write_bytes(b"mine")
+        (self.folder / "direct").symlink_to(target)
+        (self.folder / "relative").symlink_to("there/target")
+        (self.folder / "chain").symlink_to("relative")
+        return target, [self.folder / name for name in ("direct", "relative", "chain")]
+
+    def test_file_behind_a_link_is_replaced_and_the_link_stays(self):
+        target, links = self.links()
+        for link in links:
+            target.write_bytes(b"mine")
+            before = os.readlink(link)
+            self.says("dump", self.key, "--cubin", "-o", link)
+            self.assertEqual((os.readlink(link), target.read_bytes()), (before, self.payload()))
+        self.assertEqual(os.listdir(target.parent), ["target"])
+
+    def test_file_behind_a_link_is_whole_where_the_new_one_cannot_be_written(self):
+        target, links = self.links()
+        for link in links:
+            self.fails("dump", self.key, "--cubin", "-o", link, naming=["File too large"],
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+            self.assertEqual(target.read_bytes(), b"mine")
+        self.assertEqual(os.listdir(target.parent), ["target"])
+
+    def test_link_to_something_else(self):
+        for name, to, why in (("nowhere", "no/file", "No such"), ("round", "round", "Too many"),
+                              ("full", "/dev/full", "No space"), ("folder", ".", "directory")):
+            link = self.folder / name
+            link.symlink_to(to)
+            self.fails("dump", self.key, "--cubin", "-o", link, naming=[link, why])
+            self.assertTrue(link.is_symlink())
+        (self.folder / "null").symlink_to("/dev/null")
+        self.says("dump", self.key, "--cubin", "-o", self.folder / "null")
 
     def test_file_that_cannot_be_written_is_a_failure_and_no_half(self):
         self.fails("dump", self.key, "--cubin", "-o", "/dev/full", naming=["/dev/full: No space"])

@@ -3,15 +3,12 @@
 #ifndef TKJ_WARM_BYTES_OUT_H
 #define TKJ_WARM_BYTES_OUT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/** True if nothing in it can steer a terminal: printable ASCII, tabs and ends of lines. */
-bool warm_bytes_are_text(const void *bytes, size_t size);
-
 /**
- * Writes to a file, or to stdout. What a terminal cannot show goes there only if it is told to.
- * What is wrong is said in one line on stderr.
+ * Writes to a file, or to stdout. A file appears whole or not at all, also behind a symbolic link,
+ * which stays one; devices and pipes are written to. What a terminal cannot show goes there only if
+ * it is told to. What is wrong is said in one line on stderr.
  * @param path  NULL = stdout; "-" = stdout whatever it is
  * @return WARM_EXIT_DONE; WARM_EXIT_FAILED, and there is no half of a file; WARM_EXIT_USAGE
  *         (bytes that a terminal would get)

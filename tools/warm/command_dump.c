@@ -238,6 +238,10 @@ const warm_command warm_command_dump = {
         "below a line with its name. Nothing of an entry is run; nvdisasm is given the cubin, "
         "found in PATH, CUDA_HOME/bin or /usr/local/cuda/bin."
         "\n\n"
+        "FILE appears whole or not at all, also behind a symbolic link, which stays one; devices "
+        "and "
+        "pipes are written to."
+        "\n\n"
         "With --json the object has key, major, what, bytes, and the contents as text or, of a "
         "cubin, as hex digits; with -o FILE they go there instead.",
     .options = options,
