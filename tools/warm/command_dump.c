@@ -41,26 +41,7 @@ static const char *what_of(const dump_options *given)
     return given->cubin ? "cubin" : given->ptx ? "ptx" : given->source ? "source" : "sass";
 }
 
-/* The PTX of an entry that is PTX is in it, and is what runs. */
-static int make_ptx(topk_jit_context *context, const tkj_entry *entry, tkj_blob *out)
-{
-    int code = WARM_EXIT_DONE;
-    if (entry->kind == TKJ_PAYLOAD_PTX) {
-        *out = (tkj_blob){malloc(entry->payload_size), entry->payload_size};
-        if (out->bytes == NULL) {
-            warm_complain("there is no memory for it");
-            return WARM_EXIT_FAILED;
-        }
-        memcpy(out->bytes, entry->payload, out->size);
-    } else {
-        code = warm_regenerate_ptx(context, entry, out);
-    }
-    if (code == WARM_EXIT_DONE && out->size > 0 && out->bytes[out->size - 1] == '\0')
-        out->size--; /* the text's own end is no part of it */
-    return code;
-}
-
-static int make_cubin(const tkj_entry *entry, tkj_blob *out)
+static int copy_payload(const tkj_entry *entry, tkj_blob *out)
 {
     *out = (tkj_blob){malloc(entry->payload_size), entry->payload_size};
     if (out->bytes == NULL) {
@@ -69,6 +50,16 @@ static int make_cubin(const tkj_entry *entry, tkj_blob *out)
     }
     memcpy(out->bytes, entry->payload, out->size);
     return WARM_EXIT_DONE;
+}
+
+/* The PTX of an entry that is PTX is in it, and is what runs. */
+static int make_ptx(topk_jit_context *context, const tkj_entry *entry, tkj_blob *out)
+{
+    const int code = entry->kind == TKJ_PAYLOAD_PTX ? copy_payload(entry, out)
+                                                    : warm_regenerate_ptx(context, entry, out);
+    if (code == WARM_EXIT_DONE && out->size > 0 && out->bytes[out->size - 1] == '\0')
+        out->size--; /* the text's own end is no part of it */
+    return code;
 }
 
 /* @param[out] out  released with free: the context's allocator is malloc */
@@ -86,7 +77,7 @@ static int make(const dump_options *given, topk_jit_context *context, const tkj_
         return WARM_EXIT_FAILED;
     }
     return given->sass ? warm_disassemble(entry->payload, entry->payload_size, out)
-                       : make_cubin(entry, out);
+                       : copy_payload(entry, out);
 }
 
 /* ---- saying it ---- */
