@@ -21,7 +21,7 @@ static bool grow(warm_verification *to)
     if (to->finding_count < to->finding_capacity)
         return true;
     const size_t capacity = to->finding_capacity > 0 ? 2 * to->finding_capacity : 32;
-    warm_finding *larger = reallocarray(to->findings, capacity, sizeof *larger);
+    warm_verify_finding *larger = reallocarray(to->findings, capacity, sizeof *larger);
     if (larger == NULL)
         return false;
     to->findings = larger;
@@ -29,10 +29,10 @@ static bool grow(warm_verification *to)
     return true;
 }
 
-static void note(warm_verification *to, warm_finding_kind kind, const char *path, const char *why,
+static void note(warm_verification *to, warm_verify_kind kind, const char *path, const char *why,
                  bool repaired)
 {
-    warm_finding finding = {kind, strdup(path), strdup(why), repaired};
+    warm_verify_finding finding = {kind, strdup(path), strdup(why), repaired};
     if (finding.path != NULL && finding.why != NULL && grow(to)) {
         to->findings[to->finding_count++] = finding;
         return;
@@ -42,13 +42,7 @@ static void note(warm_verification *to, warm_finding_kind kind, const char *path
     free(finding.why);
 }
 
-void warm_verify_note(warm_verification *verification, warm_finding_kind kind, const char *path,
-                      const char *why)
-{
-    note(verification, kind, path, why, false);
-}
-
-size_t warm_verify_count(const warm_verification *verification, warm_finding_kind kind, bool open)
+size_t warm_verify_count(const warm_verification *verification, warm_verify_kind kind, bool open)
 {
     size_t count = 0;
     for (size_t i = 0; i < verification->finding_count; i++)
@@ -163,7 +157,7 @@ static void check_directory(place_check *check)
 /* The head comes first: memory and time are spent only on a file whose size its entries account
    for. @return NULL if sound; *kind is set otherwise */
 static const char *flaw_of_pack(const tkj_layer_reader *reader, const tkj_file *file,
-                                warm_finding_kind *kind)
+                                warm_verify_kind *kind)
 {
     tkj_pack_head head;
     tkj_blob bytes = {NULL, 0};
@@ -188,7 +182,7 @@ static void check_pack(const warm_inventory *inventory, const char *path, warm_v
 {
     tkj_file file;
     const char *flaw;
-    warm_finding_kind kind = WARM_FINDING_UNUSABLE;
+    warm_verify_kind kind = WARM_FINDING_UNUSABLE;
     to->packs++;
     if (tkj_pack_file_open(path, inventory->reader.trust, &file, &flaw) == 0) {
         flaw = flaw_of_pack(&inventory->reader, &file, &kind);

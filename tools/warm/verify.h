@@ -9,28 +9,28 @@
 
 #include "inventory.h"
 
-typedef enum warm_finding_kind {
+typedef enum warm_verify_kind {
     WARM_FINDING_CORRUPT,    /* an entry or a pack that servers would not take for one */
     WARM_FINDING_UNREADABLE, /* nobody knows what is in it */
     WARM_FINDING_UNUSABLE,   /* a place that servers do not use */
     WARM_FINDING_STALE,      /* what a process left that died while it wrote */
     WARM_FINDING_FOREIGN,    /* nothing of the cache's */
     WARM_FINDING_KINDS,      /* how many there are */
-} warm_finding_kind;
+} warm_verify_kind;
 
-typedef struct warm_finding {
-    warm_finding_kind kind;
+typedef struct warm_verify_finding {
+    warm_verify_kind kind;
     char *path; /* owned */
     char *why;  /* owned */
     bool repaired;
-} warm_finding;
+} warm_verify_finding;
 
 /** What was checked and found. */
 typedef struct warm_verification {
     bool repair; /* to remove what is broken from the user's directory */
     size_t entries;
     size_t packs;
-    warm_finding *findings;
+    warm_verify_finding *findings;
     size_t finding_count;
     size_t finding_capacity;
     bool complete; /* false: no memory for all that was found */
@@ -43,12 +43,8 @@ void warm_verify_places(const warm_inventory *inventory, warm_verification *veri
 void warm_verify_file(const warm_inventory *inventory, const char *path,
                       warm_verification *verification);
 
-/** Notes that something could not be used at all. @param error  errno, for why */
-void warm_verify_note(warm_verification *verification, warm_finding_kind kind, const char *path,
-                      const char *why);
-
 /** How many there are of a kind. @param open  only those that are not repaired */
-size_t warm_verify_count(const warm_verification *verification, warm_finding_kind kind, bool open);
+size_t warm_verify_count(const warm_verification *verification, warm_verify_kind kind, bool open);
 
 /** True if nothing is wrong, or nothing any more: what is stale or foreign harms nobody. */
 bool warm_verify_is_sound(const warm_verification *verification);

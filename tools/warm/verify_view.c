@@ -20,7 +20,7 @@ static size_t count_repaired(const warm_verification *verification)
     return count;
 }
 
-static void print_finding(const warm_finding *finding)
+static void print_finding(const warm_verify_finding *finding)
 {
     printf("%-10s  ", kinds[finding->kind]);
     warm_out_text(stdout, finding->path, strlen(finding->path));
@@ -35,7 +35,7 @@ bool warm_verify_text(const warm_verification *verification)
            verification->entries == 1 ? "entry" : "entries", verification->packs,
            verification->packs == 1 ? "pack" : "packs");
     for (int kind = 0; kind < WARM_FINDING_KINDS; kind++) {
-        const size_t count = warm_verify_count(verification, (warm_finding_kind)kind, false);
+        const size_t count = warm_verify_count(verification, (warm_verify_kind)kind, false);
         if (count > 0)
             printf(", %zu %s", count, kinds[kind]);
     }
@@ -59,7 +59,7 @@ static json_t *sum_up(const warm_verification *verification)
     for (int kind = 0; ok && kind < WARM_FINDING_KINDS; kind++)
         ok = json_object_set_new(summary, kinds[kind],
                                  json_integer((json_int_t)warm_verify_count(
-                                     verification, (warm_finding_kind)kind, false))) == 0;
+                                     verification, (warm_verify_kind)kind, false))) == 0;
     if (ok)
         return summary;
     json_decref(summary);
@@ -70,7 +70,7 @@ json_t *warm_verify_json(const warm_verification *verification)
 {
     json_t *findings = json_array();
     for (size_t i = 0; findings != NULL && i < verification->finding_count; i++) {
-        const warm_finding *finding = &verification->findings[i];
+        const warm_verify_finding *finding = &verification->findings[i];
         json_t *object = json_pack("{s:s, s:o, s:o, s:b}", "kind", kinds[finding->kind], "path",
                                    text_of(finding->path), "why", text_of(finding->why), "repaired",
                                    finding->repaired);
