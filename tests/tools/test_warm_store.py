@@ -7,6 +7,7 @@ Usage: test_warm_store.py TOPK_JIT_WARM FAKE_LIBNVRTC
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import unittest
@@ -16,7 +17,6 @@ from store_case import CORPUS, FAKE_NVRTC, HOUR, StoreTest, key_of
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import tally  # noqa: E402
-
 
 class List(StoreTest):
     def test_line_an_entry_and_one_for_the_place(self):
@@ -161,7 +161,7 @@ class Key(StoreTest):
     def test_too_few_digits_and_no_digits_are_no_key(self):
         for word in ("abc", "xyz0", "0" * 33, ""):
             self.fails("dump", word, "--cubin", status=2, naming=["4 to 32"])
-        self.fails("inspect", "abc", naming=["abc: No such file"])
+        self.fails("inspect", "abc", status=4, naming=["abc: No such file"])
 
     def test_ambiguous_beginning_names_the_candidates(self):
         pack = self.add_pack(of="sound-three")
@@ -260,11 +260,51 @@ class Verify(StoreTest):
         self.assertEqual(self.entries(self.folder / "image"), before)
 
     def test_pack_that_is_damaged_is_named_with_the_entry(self):
-        pack = self.add_pack(of="sound-one")
-        self.damage(pack)
-        found = self.object("verify", status=1, environment=self.read_only("image"))
-        self.assertEqual({f["path"] for f in found["findings"]}, {str(pack)})
-        self.assertEqual(found["summary"]["packs"], 1)
+        sound = CORPUS / "pack" / "sound-three"
+        keys = [e["key"] for e in self.object("inspect", sound)["entries"]]
+        for damaged in (keys[:1], keys[1:], keys):
+            pack = self.add_pack()
+            data = bytearray(pack.read_bytes())
+            for record in range(64, 64 + 32 * len(keys), 32):
+                offset, = struct.unpack_from("<Q", data, record + 24)
+                if data[record:record + 16].hex() in damaged:
+                    data[offset + 100] ^= 1
+            pack.write_bytes(data)
+            for arguments, places in (((), self.read_only("image")), ((pack,), {})):
+                found = self.object("verify", *arguments, status=1, environment=places)
+                self.assertEqual(
+                    [(f["kind"], f["path"], f["key"], f["why"]) for f in found["findings"]],
+                    [("corrupt", str(pack), key, "its checksum does not match")
+                     for key in damaged],
+                )
+                self.assertEqual((found["summary"]["packs"], found["summary"]["entries"]), (1, 3))
+                lines = self.says("verify", *arguments, status=1, environment=places)
+                for key in damaged:
+                    self.assertIn(f"corrupt     {pack}: entry {key}: its checksum", lines)
+                self.assertEqual(len(lines.splitlines()), len(damaged) + 1)
+
+    def test_pack_whose_entries_do_not_explain_it_is_named_itself(self):
+        for of, entries in (("flaw-padding", 3), ("flaw-checksum", 3), ("flaw-cut-in-index", 0)):
+            pack = self.add_pack(of=of)
+            for arguments, places in (((), self.read_only("image")), ((pack,), {})):
+                found = self.object("verify", *arguments, status=1, environment=places)
+                self.assertEqual([(f["path"], f["key"]) for f in found["findings"]],
+                                 [(str(pack), None)])
+                self.assertEqual(found["summary"]["entries"], entries)
+
+    def test_entry_of_a_pack_that_is_under_another_key(self):
+        pack = self.add_pack(of="flaw-under-another-key")
+        finding, = self.object("verify", pack, status=1)["findings"]
+        self.assertRegex(finding["key"], r"\A[0-9a-f]{32}\Z")
+        self.assertIn("another kernel", finding["why"])
+
+    def test_path_that_is_not_there_has_its_own_status(self):
+        files = self.build()
+        found = self.object("verify", "missing", files[0], status=4)
+        self.assertEqual([(f["path"], f["why"]) for f in found["findings"]],
+                         [("missing", "it does not exist")])
+        self.damage(files[1])
+        self.object("verify", "missing", files[1], status=1)
 
     def test_paths_take_the_place_of_the_cache(self):
         files = self.build()
@@ -272,7 +312,8 @@ class Verify(StoreTest):
         for path, entries in ((files[1], 1), (CORPUS / "entry" / "sound-ptx", 1)):
             found = self.object("verify", path)
             self.assertEqual((found["summary"]["entries"], found["findings"]), (entries, []))
-        self.assertEqual(self.object("verify", CORPUS / "pack" / "sound-three")["summary"]["packs"], 1)
+        found = self.object("verify", CORPUS / "pack" / "sound-three")
+        self.assertEqual((found["summary"]["packs"], found["summary"]["entries"]), (1, 3))
         for path in (files[0], self.cache):
             found = self.object("verify", path, files[1], status=1)
             self.assertEqual([f["path"] for f in found["findings"]], [str(files[0])])

@@ -222,9 +222,9 @@ class Hostile(UnpackTest):
         link = self.folder / "link.tkp"
         link.symlink_to(self.out)
         for path, flaw in (("fifo.tkp", "not a regular file"), ("/dev/zero", "not a regular file"),
-                           (self.folder, "not a regular file"), (link, "symbolic link"),
-                           ("missing.tkp", "does not exist")):
+                           (self.folder, "not a regular file"), (link, "symbolic link")):
             self.refuses(path, naming=[path, flaw])
+        self.refuses(self.out, "missing.tkp", status=4, naming=["missing.tkp", "does not exist"])
         self.assertFalse(self.cache.exists())
 
     def test_what_others_could_have_written(self):

@@ -11,6 +11,7 @@
 #include "inspect_view.h"
 #include "out.h"
 #include "out_json.h"
+#include "pack_open.h"
 
 typedef struct inspect_options {
     bool preimage;
@@ -46,46 +47,33 @@ static int inspect_entry(const warm_call *call, warm_file *file)
     return flaw != NULL ? fail(file, flaw) : print_entry(call, &entry, (size_t)size);
 }
 
-/** Reads the head of a pack whose first bytes are there, and nothing more: memory and time are
- *  spent only on a file whose size its entries account for. */
-static bool head_is_sound(warm_file *file, size_t first)
+static int print_pack(const warm_call *call, const warm_opened_pack *pack)
 {
-    size_t head_size;
-    tkj_pack_index index;
-    const char *flaw = tkj_pack_head_size(file->bytes, first, file->size, &head_size);
-    if (flaw == NULL && !warm_file_read(file, head_size))
-        return false;
-    if (flaw == NULL)
-        flaw = tkj_pack_index_decode(file->bytes, head_size, file->size, &index);
-    if (flaw != NULL)
-        fail(file, flaw);
-    return flaw == NULL;
-}
-
-static int inspect_pack(const warm_call *call, warm_file *file, size_t first)
-{
-    if (((const inspect_options *)call->options)->preimage) {
-        warm_complain("%s: --preimage is of an entry, and this is a pack", file->path);
-        return WARM_EXIT_USAGE;
-    }
-    if (!head_is_sound(file, first) || !warm_file_read(file, file->size))
-        return WARM_EXIT_FAILED;
-    warm_pack_view view = {.bytes = file->bytes, .size = (size_t)file->size};
-    const char *flaw = tkj_pack_verify(view.bytes, view.size); /* again: it may have changed */
-    if (flaw == NULL)
-        flaw = tkj_pack_index_decode(view.bytes, view.size, view.size, &view.index);
-    if (flaw != NULL)
-        return fail(file, flaw);
+    const warm_pack_view view = {pack->index, pack->bytes.bytes, pack->bytes.size};
     if (call->common.json)
         return warm_out_end(warm_out_json(warm_inspect_json_pack(&view)));
     warm_inspect_text_pack(&view);
     return warm_out_end(true);
 }
 
+static int inspect_pack(const warm_call *call, const warm_file *file)
+{
+    if (((const inspect_options *)call->options)->preimage) {
+        warm_complain("%s: --preimage is of an entry, and this is a pack", file->path);
+        return WARM_EXIT_USAGE;
+    }
+    const tkj_file opened = {.fd = file->fd, .size = (size_t)file->size};
+    warm_opened_pack pack;
+    const int code = warm_pack_read(file->path, &opened, &pack) ? print_pack(call, &pack)
+                                                                : fail(file, pack.flaw);
+    warm_pack_close(&pack);
+    return code;
+}
+
 static int inspect(const warm_call *call, warm_file *file)
 {
     if (!warm_file_open(call->operands[0], file))
-        return WARM_EXIT_FAILED;
+        return file->absent ? WARM_EXIT_NOT_THERE : WARM_EXIT_FAILED;
     const size_t first =
         file->size < TKJ_PACK_HEADER_SIZE ? (size_t)file->size : TKJ_PACK_HEADER_SIZE;
     if (!warm_file_read(file, first))
@@ -93,7 +81,7 @@ static int inspect(const warm_call *call, warm_file *file)
     if (tkj_entry_has_magic(file->bytes, first))
         return inspect_entry(call, file);
     if (tkj_pack_has_magic(file->bytes, first))
-        return inspect_pack(call, file, first);
+        return inspect_pack(call, file);
     return fail(file, "it is neither a cache entry nor a pack");
 }
 
@@ -153,7 +141,7 @@ static const warm_option options[] = {
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "it is sound"},
     {WARM_EXIT_FAILED, "it is damaged or cannot be read, or several keys begin so"},
-    {WARM_EXIT_NOT_THERE, "no entry of the cache has such a key"},
+    {WARM_EXIT_NOT_THERE, "nothing has that path, and no entry of the cache such a key"},
     {0, NULL},
 };
 

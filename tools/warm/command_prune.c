@@ -9,6 +9,7 @@
 #include "amount.h"
 #include "commands.h"
 #include "complain.h"
+#include "create_context.h"
 #include "evict.h"
 #include "out.h"
 #include "out_json.h"
@@ -171,15 +172,11 @@ static int prune_at(const warm_call *call, const warm_inventory *inventory, cons
     return code;
 }
 
-/* The user's directory: the last of the places. */
 static int prune(const warm_call *call, const warm_inventory *inventory)
 {
-    const size_t count = inventory->place_count;
-    const warm_place *place = count > 0 ? &inventory->places[count - 1] : NULL;
-    if (place == NULL || place->kind != TKJ_LAYER_USER) {
-        warm_complain("there is no cache directory: none is named, and there is no home");
-        return WARM_EXIT_FAILED;
-    }
+    const warm_place *place = warm_inventory_user(inventory);
+    if (place == NULL)
+        return warm_no_cache_directory();
     if (place->absent) {
         const prune_options *given = call->options;
         const warm_prune_view none = {.path = place->path, .dry_run = given->dry_run};
@@ -240,6 +237,7 @@ static const warm_option options[] = {
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "what was to go is gone, also if nothing was"},
     {WARM_EXIT_FAILED, "an entry could not be removed, or the result not be written"},
+    {WARM_EXIT_NOT_THERE, "there is no cache directory: none is named, and there is no home"},
     {0, NULL},
 };
 

@@ -60,27 +60,30 @@ static int print_result(const warm_call *call, const char *root, const warm_unpa
     return warm_out_end(printed);
 }
 
-static bool open_all(const warm_call *call, tkj_trust trust, warm_opened_pack *packs)
+static int open_all(const warm_call *call, tkj_trust trust, warm_opened_pack *packs)
 {
-    for (size_t i = 0; i < call->operand_count; i++)
-        if (!warm_pack_open(call->operands[i], trust, &packs[i]))
-            return false;
-    return true;
+    int code = WARM_EXIT_DONE;
+    for (size_t i = 0; code == WARM_EXIT_DONE && i < call->operand_count; i++)
+        code = warm_pack_open(call->operands[i], trust, &packs[i]);
+    return code;
 }
 
 static int unpack(const warm_call *call, topk_jit_context *context)
 {
     const bool looks = ((const unpack_options *)call->options)->dry_run;
     warm_unpack done = {.entries = NULL};
-    int code = WARM_EXIT_FAILED;
+    if (!tkj_cache_writes(context->cache))
+        return warm_no_cache_directory();
     warm_opened_pack *packs = calloc(call->operand_count, sizeof *packs);
     if (packs == NULL) {
         warm_complain("there is no memory for the packs");
-        return code;
+        return WARM_EXIT_FAILED;
     }
-    if (open_all(call, context->config.values.trust, packs) &&
-        warm_unpack_store(context, packs, call->operand_count, looks, &done))
-        code = print_result(call, tkj_cache_root(context->cache), &done);
+    int code = open_all(call, context->config.values.trust, packs);
+    if (code == WARM_EXIT_DONE)
+        code = warm_unpack_store(context, packs, call->operand_count, looks, &done)
+                   ? print_result(call, tkj_cache_root(context->cache), &done)
+                   : WARM_EXIT_FAILED;
     warm_unpack_release(&done);
     for (size_t i = 0; i < call->operand_count; i++)
         warm_pack_close(&packs[i]);
@@ -109,6 +112,7 @@ static const warm_option options[] = {
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "every entry of the packs is in the cache"},
     {WARM_EXIT_FAILED, "a pack is damaged or not to be trusted, or an entry was not stored"},
+    {WARM_EXIT_NOT_THERE, "nothing has the path of a PACK, or there is no cache directory"},
     {0, NULL},
 };
 

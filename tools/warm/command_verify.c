@@ -7,6 +7,7 @@
 #include "out.h"
 #include "out_json.h"
 #include "verify.h"
+#include "verify_file.h"
 
 typedef struct verify_options {
     bool repair;
@@ -14,13 +15,24 @@ typedef struct verify_options {
 
 WARM_TAKE_FLAG(verify_options, repair)
 
+/* Whether nothing is wrong but that a PATH is not there. */
+static bool only_missing(const warm_verification *verification)
+{
+    return verification->complete &&
+           warm_verify_count(verification, WARM_FINDING_CORRUPT, true) == 0 &&
+           warm_verify_count(verification, WARM_FINDING_UNUSABLE, true) == 0 &&
+           warm_verify_count(verification, WARM_FINDING_UNREADABLE, true) == verification->missing;
+}
+
 static int print(const warm_call *call, const warm_verification *verification)
 {
     if (!verification->complete)
         warm_complain("there is no memory for all that was found");
     const int code = warm_out_end(call->common.json ? warm_out_json(warm_verify_json(verification))
                                                     : warm_verify_text(verification));
-    return warm_verify_is_sound(verification) ? code : WARM_EXIT_FAILED;
+    if (warm_verify_is_sound(verification))
+        return code;
+    return only_missing(verification) ? WARM_EXIT_NOT_THERE : WARM_EXIT_FAILED;
 }
 
 /* All places where servers look. @return false after one line on stderr */
@@ -46,7 +58,7 @@ static bool verify_path(const warm_call *call, const char *path, warm_verificati
     if (opened && is_directory)
         warm_verify_places(&inventory, verification);
     else if (opened)
-        warm_verify_file(&inventory, path, verification);
+        warm_verify_file(path, inventory.reader.trust, verification);
     warm_inventory_release(&inventory);
     return opened;
 }
@@ -77,6 +89,7 @@ static const warm_option options[] = {
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "all is sound, or what was not is removed"},
     {WARM_EXIT_FAILED, "something is corrupt, unreadable or not used by servers"},
+    {WARM_EXIT_NOT_THERE, "nothing else is wrong, and nothing has the path of a PATH"},
     {0, NULL},
 };
 
@@ -97,7 +110,8 @@ const warm_command warm_command_verify = {
         "\n\n"
         "A line names what is not: corrupt and unreadable files; unusable places, which others "
         "could write to or which are not there; stale files of processes that died while they "
-        "wrote; foreign files. Stale and foreign ones harm nobody."
+        "wrote; foreign files. Stale and foreign ones harm nobody. Of a pack the entries that are "
+        "corrupt are named by their keys, and the pack itself only if none of them explains it."
         "\n\n"
         "--repair touches nothing but the cache directory, and no file that changed meanwhile. "
         "What it removes is compiled anew when it is wanted.",

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "command.h"
 #include "complain.h"
 
 /** A warning says what the failure of a kernel says again; only the compiler's log is more. */
@@ -22,4 +23,11 @@ topk_jit_context *warm_context_create(const warm_common *common, const topk_jit_
     if (topk_jit_context_create(&context, &options) != TOPK_JIT_OK)
         warm_complain("%s", topk_jit_last_error()->message);
     return context;
+}
+
+int warm_no_cache_directory(void)
+{
+    warm_complain("there is no cache directory: none is named, and there is no home (see "
+                  "--cache-dir)");
+    return WARM_EXIT_NOT_THERE;
 }

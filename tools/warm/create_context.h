@@ -14,4 +14,8 @@
  */
 topk_jit_context *warm_context_create(const warm_common *common, const topk_jit_options *wanted);
 
+/** Says in one line on stderr that there is no cache directory, where a command needs one: none is
+ * named, and there is no home. @return WARM_EXIT_NOT_THERE */
+int warm_no_cache_directory(void);
+
 #endif /* TKJ_WARM_CREATE_CONTEXT_H */

@@ -23,6 +23,7 @@ bool warm_file_open(const char *path, warm_file *out)
         out->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     while (out->fd < 0 && errno == EINTR);
     struct stat status;
+    out->absent = out->fd < 0 && errno == ENOENT;
     if (out->fd < 0 || fstat(out->fd, &status) != 0)
         return refuse(out, strerror(errno));
     if (!S_ISREG(status.st_mode))

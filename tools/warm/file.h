@@ -10,6 +10,7 @@
 typedef struct warm_file {
     const char *path; /* borrowed */
     int fd;
+    bool absent;    /* it could not be opened, for nothing has that path */
     uint64_t size;  /* when it was opened */
     uint8_t *bytes; /* owned: its first bytes */
 } warm_file;

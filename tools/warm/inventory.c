@@ -10,6 +10,7 @@
 #include "complain.h"
 #include "context.h"
 #include "create_context.h"
+#include "entry_flaw.h"
 #include "memory.h"
 #include "state.h"
 
@@ -169,6 +170,13 @@ bool warm_inventory_of(const warm_common *common, const char *path, bool others,
     return (enough && list_items(out)) || without_memory();
 }
 
+const warm_place *warm_inventory_user(const warm_inventory *inventory)
+{
+    const size_t count = inventory->place_count; /* it is searched last */
+    const warm_place *last = count > 0 ? &inventory->places[count - 1] : NULL;
+    return last != NULL && last->kind == TKJ_LAYER_USER ? last : NULL;
+}
+
 void warm_inventory_release(warm_inventory *inventory)
 {
     for (size_t i = 0; i < inventory->place_count; i++) {
@@ -213,18 +221,6 @@ static tkj_cache_outcome open_item(const warm_inventory *inventory, const warm_i
     return result == 0 ? TKJ_CACHE_HIT : tkj_entry_explain(errno, why);
 }
 
-static const char *flaw_of(const warm_item *item, const tkj_blob *bytes, tkj_entry *entry)
-{
-    uint8_t digest[TKJ_DIGEST_SIZE];
-    const char *flaw = tkj_entry_decode(bytes->bytes, bytes->size, entry);
-    if (flaw != NULL)
-        return flaw;
-    tkj_digest(entry->preimage, strlen(entry->preimage), digest);
-    return memcmp(digest, item->key.digest, sizeof digest) != 0
-               ? "it is of another kernel than its name says"
-               : NULL;
-}
-
 tkj_cache_outcome warm_item_read(const warm_inventory *inventory, const warm_item *item,
                                  tkj_blob *bytes, tkj_entry *entry, const char **why)
 {
@@ -238,7 +234,7 @@ tkj_cache_outcome warm_item_read(const warm_inventory *inventory, const warm_ite
     tkj_os_close(file.fd);
     if (result != 0)
         return tkj_entry_explain(errno, why);
-    *why = flaw_of(item, bytes, entry);
+    *why = warm_entry_flaw(item->key.digest, bytes, entry);
     if (*why == NULL)
         return TKJ_CACHE_HIT;
     warm_item_release(inventory, bytes);

@@ -69,6 +69,10 @@ bool warm_inventory_open(const warm_common *common, const topk_jit_options *want
 bool warm_inventory_of(const warm_common *common, const char *path, bool others,
                        warm_inventory *out);
 
+/** The user's directory, whether or not it exists. @return NULL if there is none: no directory is
+ *  named, and there is no home */
+const warm_place *warm_inventory_user(const warm_inventory *inventory);
+
 void warm_inventory_release(warm_inventory *inventory);
 
 /**

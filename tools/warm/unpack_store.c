@@ -114,10 +114,6 @@ bool warm_unpack_store(topk_jit_context *context, const warm_opened_pack *packs,
                        bool looks, warm_unpack *out)
 {
     *out = (warm_unpack){.entries = NULL};
-    if (!tkj_cache_writes(context->cache)) {
-        warm_complain("neither a cache directory nor a home is set");
-        return false;
-    }
     if (!list(packs, count, out) || !is_possible(context, out))
         return false;
     for (size_t i = 0; i < out->count; i++) {

@@ -24,6 +24,8 @@ static void print_finding(const warm_verify_finding *finding)
 {
     printf("%-10s  ", kinds[finding->kind]);
     warm_out_text(stdout, finding->path, strlen(finding->path));
+    if (finding->key[0] != '\0')
+        printf(": entry %s", finding->key);
     printf(": %s%s\n", finding->why, finding->repaired ? "; removed" : "");
 }
 
@@ -71,9 +73,10 @@ json_t *warm_verify_json(const warm_verification *verification)
     json_t *findings = json_array();
     for (size_t i = 0; findings != NULL && i < verification->finding_count; i++) {
         const warm_verify_finding *finding = &verification->findings[i];
-        json_t *object = json_pack("{s:s, s:o, s:o, s:b}", "kind", kinds[finding->kind], "path",
-                                   text_of(finding->path), "why", text_of(finding->why), "repaired",
-                                   finding->repaired);
+        json_t *object =
+            json_pack("{s:s, s:o, s:s?, s:o, s:b}", "kind", kinds[finding->kind], "path",
+                      text_of(finding->path), "key", finding->key[0] != '\0' ? finding->key : NULL,
+                      "why", text_of(finding->why), "repaired", finding->repaired);
         if (json_array_append_new(findings, object) != 0) {
             json_decref(findings);
             return NULL;
