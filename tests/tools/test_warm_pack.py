@@ -109,6 +109,105 @@ class Contents(pack_case.PackTest):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o644)
 
 
+class Complete(pack_case.PackTest):
+    """A spec has several kernels, and a server needs each."""
+
+    TOPK = SPEC.format(2048)
+
+    def setUp(self):
+        super().setUp()
+        self.build(topk="2048", arch="sm_90,sm_100")
+        entries = self.pack()["entries"]
+        self.names = {e["key"]: e["entry_name"] for e in entries}
+        self.of = {target: [self.path(e["key"]) for e in entries if e["target"] == target]
+                   for target in ("sm_90", "sm_100")}
+        self.assertGreater(len(self.of["sm_90"]), 4)
+        self.out.unlink()
+
+    def path(self, key):
+        (path,) = self.cache.glob(f"v1/{key[:2]}/{key[2:]}.cu*.tkc")
+        return path
+
+    def name(self, path):
+        return self.names[path.parent.name + path.name.split(".")[0]]
+
+    def lacks(self, paths, *flags, target="sm_90"):
+        """These are named, a line each, and no pack is written."""
+        names = [f"{self.name(p)} of spec {self.TOPK} for {target}" for p in paths]
+        err = self.fails("pack", self.out, *flags, status=4, naming=[self.cache, *names])
+        self.assertEqual(err.count("\n"), len(paths))
+        self.assertFalse(self.out.exists())
+
+    def test_each_kernel_that_is_missing_is_missed(self):
+        for path in self.of["sm_90"]:
+            whole = path.read_bytes()
+            path.unlink()
+            for flags in ([], ["--spec", "topk=2048"], ["--arch", "sm_90"], ["--all"],
+                          ["--spec", "topk=2048", "--arch", "sm_100,sm_90"], ["--keep-going"]):
+                self.lacks([path], *flags)
+            path.write_bytes(whole)
+            path.chmod(0o600)
+        self.pack()
+
+    def test_all_that_are_missing_are_named(self):
+        missing = self.of["sm_90"][1:]
+        for path in missing:
+            path.unlink()
+        self.lacks(missing)
+
+    def test_what_is_not_asked_for_may_lack_some(self):
+        self.of["sm_90"][0].unlink()
+        said = self.pack("--arch", "sm_100")
+        self.assertEqual(len(said["entries"]), len(self.of["sm_100"]))
+        self.build(topk="9001", arch="sm_90")
+        self.assertEqual(len(self.pack("-f", "--spec", "topk=9001")["entries"]), 1)
+
+    def test_what_is_built_anew_is_packed(self):
+        for path in self.of["sm_90"][::2]:
+            path.unlink()
+        self.build(topk="2048", arch="sm_90,sm_100")
+        self.assertEqual(len(self.pack()["entries"]), len(self.names))
+
+    def test_keep_going_excuses_the_damaged_and_no_other(self):
+        damaged, missing = self.of["sm_90"][:2]
+        damaged.write_bytes(damaged.read_bytes()[:-1])
+        code, _, err = self.run_it("pack", self.out, "--keep-going", "--cache-dir", self.cache)
+        self.assertEqual((code, err.count("\n")), (0, 1), err)
+        self.assertEqual(len(self.must("inspect", self.out).splitlines()), len(self.names))
+        self.out.unlink()
+        missing.unlink()
+        err = self.fails("pack", self.out, "--keep-going", status=4, naming=[self.name(missing)])
+        self.assertNotIn(self.name(damaged), err)
+        self.assertFalse(self.out.exists())
+
+    def test_other_templates_may_need_what_they_like(self):
+        templates = self.folder / "templates"
+        shutil.copytree(warm_command.TEMPLATES, templates)
+        with (templates / "params.h").open("a") as params:
+            params.write("/* another set */\n")
+        flags = ["--template-dir", templates]
+        self.build(topk="2048", arch="sm_90", options=flags)
+        others = set(self.entry_files()) - set(self.of["sm_90"]) - set(self.of["sm_100"])
+        others.pop().unlink()
+        self.pack("--all")
+        self.fails("pack", "-f", self.out, *flags, status=4, naming=["lacks", "sm_90"])
+
+    def test_every_kind_of_kernels(self):
+        for options, topk in ((["--layout", "ragged,paged", "--page-size", "64"], "512"),
+                              (["--operation", "fast_topk"], "1,64")):
+            for arch in ("sm_80", "compute_90"):
+                self.build(topk=topk, arch=arch, options=options)
+        before = self.entry_files()
+        self.assertEqual(len(self.pack()["entries"]), len(before))
+        for path in before:
+            whole = path.read_bytes()
+            path.unlink()
+            err = self.fails("pack", "-f", self.out, status=4, naming=["lacks"])
+            self.assertEqual(err.count("\n"), 1)
+            path.write_bytes(whole)
+            path.chmod(0o600)
+
+
 class Damage(pack_case.PackTest):
     def setUp(self):
         super().setUp()
@@ -128,7 +227,7 @@ class Damage(pack_case.PackTest):
         files[1].write_bytes(files[1].read_bytes()[:-1])
         said[files[1]] = "cut short"
         shutil.copy(files[7], files[2])
-        said[files[2]] = "not under its key"
+        said[files[2]] = "another kernel than its name says"
         files[3].unlink()
         os.mkfifo(files[3])
         said[files[3]] = "not a regular file"

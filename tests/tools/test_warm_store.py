@@ -4,6 +4,7 @@
 
 Usage: test_warm_store.py TOPK_JIT_WARM FAKE_LIBNVRTC
 """
+import os
 import pathlib
 import re
 import shutil
@@ -17,6 +18,9 @@ from store_case import CORPUS, FAKE_NVRTC, HOUR, StoreTest, key_of
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import tally  # noqa: E402
+
+HOMELESS = 54321  # a user of whom the password database knows nothing
+
 
 class List(StoreTest):
     def test_line_an_entry_and_one_for_the_place(self):
@@ -402,6 +406,20 @@ class Prune(StoreTest):
             verb = "would be removed" if dry_run else "removed"
             self.assertIn(f": 0 {verb} ", self.says("prune", "--all", *flags))
         self.assertFalse(self.cache.exists())
+
+    @unittest.skipUnless(os.getuid() == 0, "only root becomes a user without a home")
+    def test_no_cache_directory_is_said_in_the_same_words(self):
+        pack = self.add_pack()
+        self.folder.chmod(0o755)
+        nowhere = {name: value for name, value in warm_command.clean_environment().items()
+                   if name not in ("HOME", "XDG_CACHE_HOME")}
+        said = set()
+        for command in (["prune", "--all"], ["pack", "out.tkp"], ["unpack", str(pack)]):
+            done = self.run_it(*command, env=nowhere, user=HOMELESS)
+            self.assertEqual((done.returncode, done.stdout), (4, ""), command)
+            said.add(done.stderr)
+        (line,) = said
+        self.assertIn("there is no cache directory", line)
 
     def test_what_is_to_go_must_be_said(self):
         self.build()

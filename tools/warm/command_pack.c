@@ -5,12 +5,13 @@
 
 #include "commands.h"
 #include "complain.h"
-#include "create_context.h"
+#include "context.h"
 #include "memory.h"
 #include "new_file.h"
 #include "out.h"
 #include "out_json.h"
 #include "pack_collect.h"
+#include "pack_expect.h"
 #include "pack_file.h"
 #include "pack_json.h"
 #include "pack_options.h"
@@ -77,31 +78,53 @@ cleanup:
     return code;
 }
 
+/** Of the library, whose kernels servers look for. @return false after one line on stderr */
+static bool find_templates(const warm_pack_options *options, topk_jit_context *context,
+                           const uint8_t **digest)
+{
+    const tkj_template_set *templates;
+    const bool found = tkj_context_templates(context, &templates) == TOPK_JIT_OK;
+    *digest = found ? templates->digest : NULL;
+    if (!found && !options->all)
+        warm_complain("%s", topk_jit_last_error()->message);
+    return found || options->all;
+}
+
+static int pack(const warm_call *call, const warm_inventory *inventory)
+{
+    const warm_pack_options *options = call->options;
+    const uint8_t *templates;
+    warm_pack_found found;
+    if (!find_templates(options, inventory->context, &templates))
+        return WARM_EXIT_FAILED;
+    int code = warm_pack_collect(inventory, options, options->all ? NULL : templates, &found);
+    if (code == WARM_EXIT_DONE)
+        code = warm_pack_expect(&found, options, warm_inventory_user(inventory)->path, templates);
+    if (code == WARM_EXIT_DONE)
+        code = write_pack(call, &found);
+    warm_pack_release(&found);
+    return code;
+}
+
 static int run(const warm_call *call)
 {
     const warm_pack_options *options = call->options;
     topk_jit_options wanted = TOPK_JIT_OPTIONS_INIT;
     wanted.template_dir = options->template_dir[0] != '\0' ? options->template_dir : NULL;
-    wanted.mode = TOPK_JIT_MODE_READONLY; /* whatever servers here may do */
     int code = check_place(call->operands[0], options);
     if (code != WARM_EXIT_DONE)
         return code;
-    topk_jit_context *context = warm_context_create(&call->common, &wanted);
-    if (context == NULL)
-        return WARM_EXIT_FAILED;
-    warm_pack_found found;
-    code = warm_pack_collect(context, options, &found);
-    if (code == WARM_EXIT_DONE)
-        code = write_pack(call, &found);
-    warm_pack_release(&found);
-    topk_jit_context_destroy(context);
+    warm_inventory inventory;
+    code = warm_inventory_open(&call->common, &wanted, true, &inventory) ? pack(call, &inventory)
+                                                                         : WARM_EXIT_FAILED;
+    warm_inventory_release(&inventory);
     return code;
 }
 
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "OUT is a pack of all that was asked for"},
     {WARM_EXIT_FAILED, "an entry is damaged, OUT is there, or it could not be written"},
-    {WARM_EXIT_NOT_THERE, "no cache, or no entry of what was named"},
+    {WARM_EXIT_NOT_THERE, "no cache directory, no entry of what was named, or a kernel is missing"},
     {0, NULL},
 };
 
@@ -124,10 +147,13 @@ const warm_command warm_command_pack = {
         "packs them, when, and in whatever order they were compiled."
         "\n\n"
         "OUT appears whole or not at all; a command that is killed may leave a file named "
-        ".topk-jit-new-* beside it, which can be removed. It cannot be stdout. Each spec that is "
-        "named must have an entry for each target that is named, else nothing is written. Nor is "
-        "it where an entry is damaged, unless --keep-going is given; `topk-jit-warm` builds such "
-        "an entry anew."
+        ".topk-jit-new-* beside it, which can be removed. It cannot be stdout."
+        "\n\n"
+        "Each spec that is named must be there for each target that is named, and of each spec "
+        "every kernel that a server needs for the target, else what is missing is named and "
+        "nothing is written. Nor is it where an entry is damaged, unless --keep-going is given, "
+        "which leaves out what is damaged and excuses nothing else. `topk-jit-warm build` builds "
+        "both anew. Of entries of other templates nobody knows how many there should be."
         "\n\n"
         "A server reads every .tkp file in <prefix>/share/topk_jit/cache and in the directories "
         "of TOPK_JIT_RO_DIRS, or which TOPK_JIT_RO_DIRS names itself. What is in a pack will be "

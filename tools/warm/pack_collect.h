@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <topk_jit/topk_jit.h>
 
+#include "inventory.h"
 #include "pack.h"
 #include "pack_options.h"
 
@@ -19,7 +20,7 @@ typedef struct warm_pack_flaw {
 
 /** What was found, and what of it is packed. */
 typedef struct warm_pack_found {
-    tkj_pack_item *items; /* owned, with their bytes */
+    tkj_pack_item *items; /* owned, with their bytes; by key and toolchain */
     size_t count;
     uint64_t bytes;
     warm_pack_flaw *flaws; /* owned */
@@ -30,12 +31,14 @@ typedef struct warm_pack_found {
 
 /**
  * Reads every entry of the user's directory and keeps those that are asked for.
- * @param[out] out  released with warm_pack_release, also after a failure
- * @return WARM_EXIT_DONE; WARM_EXIT_NOT_THERE (no directory, or nothing in it of a target or a spec
- *         that is named), WARM_EXIT_FAILED, after one line on stderr
+ * @param inventory  opened with the others
+ * @param templates  digest of those that are wanted; NULL = any
+ * @param[out] out   released with warm_pack_release, also after a failure
+ * @return WARM_EXIT_DONE; WARM_EXIT_NOT_THERE (no directory), WARM_EXIT_FAILED, after one line on
+ *         stderr
  */
-int warm_pack_collect(topk_jit_context *context, const warm_pack_options *options,
-                      warm_pack_found *out);
+int warm_pack_collect(const warm_inventory *inventory, const warm_pack_options *options,
+                      const uint8_t *templates, warm_pack_found *out);
 
 void warm_pack_release(warm_pack_found *found);
 
