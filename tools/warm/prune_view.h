@@ -27,7 +27,8 @@ typedef struct warm_pruned {
 typedef struct warm_prune_view {
     const char *path; /* of the directory */
     bool dry_run;
-    warm_pruned *at; /* in the order in which they went */
+    tkj_walk_entry *files; /* owned: those that were to go, and may have */
+    warm_pruned *at;       /* owned: in the order in which they went */
     size_t count;
     size_t removed; /* of these */
     size_t failed;  /* of these */
