@@ -152,7 +152,7 @@ class Failures(warm_command.WarmTest):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(len(self.complaints(done)), 1, done.stderr)
         self.assertIn(str(cache), done.stderr)
-        self.assertIn("failed 2", done.stdout)
+        self.ended_early(done.stdout, 2)
 
     def test_failure_is_in_the_json(self):
         (self.folder / "file").write_text("")

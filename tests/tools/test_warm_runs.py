@@ -214,8 +214,11 @@ class Interrupted(RunTest):
         self.follows("build", said)
         self.assertEqual(process.returncode, 143)
         self.assertEqual(said["summary"]["compiled"], len(self.kernels_stored()))
-        not_tried = [k for k in said["kernels"] if k["status"] == "failed"]
-        self.assertEqual({k["error"] for k in not_tried}, {"not tried"})
+        not_tried = [k for k in said["kernels"] if k["status"] == "not_tried"]
+        self.assertEqual({k["error"] for k in not_tried}, {None})
+        self.assertEqual(said["summary"]["not_tried"], len(not_tried))
+        self.assertEqual(said["summary"]["compiled"] + len(not_tried), KERNELS)
+        self.assertEqual(said["summary"]["failed"], 0)
 
     def test_second_signal_ends_at_once(self):
         process = self.start(PRODUCT, "-j 2", delay_ms=4000, stderr=subprocess.PIPE)
@@ -331,9 +334,24 @@ class FullDisk(RunTest):
         out, errors = process.communicate()
         self.assertEqual(process.returncode, 1, errors)
         self.assert_one_line(errors, "File too large")
-        self.assertIn("failed 12", out)
+        self.ended_early(out, KERNELS)
         self.assertEqual(self.kernels_stored(), [])
         self.assert_goes_on(0)
+
+    def test_kernels_that_nobody_came_to_have_not_failed(self):
+        for more, status in (("", 1), ("--dry-run", 1)):
+            said = self.result(
+                PRODUCT, "-j 1", more, "--nvrtc /missing/libnvrtc.so", status=status
+            )
+            self.follows("build", said)
+            summary = said["summary"]
+            self.assertEqual((summary["failed"], summary["not_tried"]), (1, KERNELS - 1))
+            errors = [(k["status"], k["error"] is None) for k in said["kernels"]]
+            self.assertEqual(errors.count(("failed", False)), 1)
+            self.assertEqual(errors.count(("not_tried", True)), KERNELS - 1)
+            done = self.warm(PRODUCT, "-j 1", more, "--nvrtc /missing/libnvrtc.so")
+            self.assertEqual(done.returncode, status)
+            self.assertIn("already there 0, failed 1, not tried 11", done.stdout)
 
     def test_disk_that_fills_up_is_one_line_and_holds_whole_entries(self):
         self.cache.mkdir(mode=0o700)

@@ -7,6 +7,7 @@ kernel and counts say what they say.
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -69,6 +70,13 @@ class WarmTest(unittest.TestCase):
     def follows(self, schema, said):
         """What a command says to programs is as schemas/SCHEMA.json has it."""
         fastjsonschema.validate(json.loads((SCHEMAS / f"{schema}.json").read_text()), said)
+
+    def ended_early(self, line, count):
+        """Of so many kernels at least one failed, and nobody came to the others."""
+        found = re.search(r"failed (\d+)(?:, not tried (\d+))?", line)
+        failed, not_tried = int(found.group(1)), int(found.group(2) or 0)
+        self.assertGreater(failed, 0, line)
+        self.assertEqual(failed + not_tried, count, line)
 
     def entries(self, cache=None):
         """Every file of a cache, by its name below the root."""

@@ -12,10 +12,10 @@
  * The result as one object:
  *     {"version": "0.1.0",
  *      "summary": {"kernels", "compiled", "already_there", "would_compile", "failed",
- *                  "seconds", "bytes"},
+ *                  "not_tried", "seconds", "bytes"},
  *      "kernels": [{"spec", "target", "variant", "status", "bytes", "seconds", "error"}]}
- * status is "compiled", "already_there", "would_compile" (--dry-run) or "failed"; error is null
- * unless it failed.
+ * status is "compiled", "already_there", "would_compile" (--dry-run), "failed" or "not_tried" (the
+ * run ended before it); error is null unless it failed.
  * @return NULL if there was no memory for it
  */
 json_t *warm_build_json(const warm_kernels *kernels, const warm_summary *summary);

@@ -60,6 +60,7 @@ static void build_one(build_queue *queue, warm_kernel *kernel)
         kernel->bytes = result.bytes;
         kernel->nanoseconds = result.nanoseconds;
     } else {
+        kernel->state = WARM_FAILED;
         kernel->error = strdup(topk_jit_last_error()->message);
         kernel->everywhere = fails_every_kernel(status);
         if (kernel->everywhere)

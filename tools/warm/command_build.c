@@ -58,14 +58,19 @@ static void print_kernels(const warm_kernels *kernels)
         const warm_kernel *kernel = &kernels->at[i];
         char entry[TKJ_ENTRY_NAME_SIZE];
         char target[TKJ_TARGET_NAME_SIZE];
-        if (kernel->state == WARM_FAILED)
-            continue; /* was said */
+        if (kernel->state == WARM_FAILED || kernel->state == WARM_NOT_TRIED)
+            continue; /* was said, or so was what ended the run */
         tkj_entry_name(&kernel->spec, &kernel->variant, entry);
         tkj_target_format(kernel->target, target);
-        printf("%s %s for %s\n",
-               kernel->state == WARM_WOULD_COMPILE ? "would compile" : "already there", entry,
-               target);
+        printf("%s %s for %s\n", warm_state_words(kernel->state), entry, target);
     }
+}
+
+/** How many kernels nobody came to, if there are any. */
+static void print_not_tried(const warm_summary *summary)
+{
+    if (summary->not_tried > 0)
+        printf(", not tried %zu", summary->not_tried);
 }
 
 static int print_result(const warm_call *call, const warm_kernels *kernels,
@@ -75,13 +80,16 @@ static int print_result(const warm_call *call, const warm_kernels *kernels,
         return warm_out_end(warm_out_json(warm_build_json(kernels, summary)));
     if (((const warm_options *)call->options)->dry_run) {
         print_kernels(kernels);
-        printf("would compile %zu, already there %zu, failed %zu\n", summary->would_compile,
+        printf("would compile %zu, already there %zu, failed %zu", summary->would_compile,
                summary->already_there, summary->failed);
+        print_not_tried(summary);
+        putchar('\n');
         return warm_out_end(true);
     }
-    printf("compiled %zu, already there %zu, failed %zu in %.1f s, %llu bytes\n", summary->compiled,
-           summary->already_there, summary->failed, summary->seconds,
-           (unsigned long long)summary->bytes);
+    printf("compiled %zu, already there %zu, failed %zu", summary->compiled, summary->already_there,
+           summary->failed);
+    print_not_tried(summary);
+    printf(" in %.1f s, %llu bytes\n", summary->seconds, (unsigned long long)summary->bytes);
     return warm_out_end(true);
 }
 
@@ -228,8 +236,8 @@ const warm_command warm_command_build = {
         "However it ends, the cache is valid."
         "\n\n"
         "With --json the object has a summary and a list of kernels, each with its spec, target, "
-        "variant, status (compiled, already_there, would_compile or failed), bytes, seconds and "
-        "error. It comes also after a signal, if the kernels at work ended in time."
+        "variant, status (compiled, already_there, would_compile, failed, or not_tried: the run "
+        "ended before it), bytes, seconds and error. It comes also after a signal, if the kernels at work ended in time."
         "\n\n"
         "Progress goes to stderr: on a terminal one line that is rewritten, elsewhere, or if "
         "NO_COLOR is set or TERM is dumb, one line a kernel.",

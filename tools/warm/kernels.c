@@ -45,6 +45,18 @@ int warm_kernels_of(const warm_pairs *pairs, warm_kernels *out)
     return WARM_EXIT_DONE;
 }
 
+const char *warm_state_words(warm_state state)
+{
+    static const char *const words[] = {
+        [WARM_NOT_TRIED] = "not tried",
+        [WARM_FAILED] = "failed",
+        [WARM_COMPILED] = "compiled",
+        [WARM_ALREADY_THERE] = "already there",
+        [WARM_WOULD_COMPILE] = "would compile",
+    };
+    return words[state];
+}
+
 void warm_kernels_release(warm_kernels *kernels)
 {
     for (size_t i = 0; i < kernels->count; i++)

@@ -13,7 +13,8 @@
 #include "variants.h"
 
 typedef enum warm_state {
-    WARM_FAILED = 0, /* or not tried: so is a kernel that nobody came to */
+    WARM_NOT_TRIED = 0, /* the run ended before anybody came to it */
+    WARM_FAILED,
     WARM_COMPILED,
     WARM_ALREADY_THERE,
     WARM_WOULD_COMPILE, /* by a run that only looks */
@@ -45,6 +46,9 @@ typedef struct warm_kernels {
  * @return WARM_EXIT_DONE, WARM_EXIT_FAILED (out of memory, after a line on stderr)
  */
 int warm_kernels_of(const warm_pairs *pairs, warm_kernels *out);
+
+/** What became of a kernel, for a person: "already there". */
+const char *warm_state_words(warm_state state);
 
 void warm_kernels_release(warm_kernels *kernels);
 

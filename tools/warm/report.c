@@ -137,7 +137,6 @@ void warm_report_begun(warm_report *report, const warm_kernel *kernel)
 
 void warm_report_kernel(warm_report *report, const warm_kernel *kernel)
 {
-    static const char *const states[] = {"failed", "compiled", "already there", "would compile"};
     char target[TKJ_TARGET_NAME_SIZE];
     char entry[TKJ_ENTRY_NAME_SIZE];
     char seconds[32] = "";
@@ -146,7 +145,7 @@ void warm_report_kernel(warm_report *report, const warm_kernel *kernel)
     tkj_entry_name(&kernel->spec, &kernel->variant, entry);
     if (kernel->state != WARM_FAILED)
         snprintf(seconds, sizeof seconds, ", %.2f s", (double)kernel->nanoseconds * 1e-9);
-    snprintf(text, sizeof text, "%s %s for %s%s", states[kernel->state], entry, target, seconds);
+    snprintf(text, sizeof text, "%s %s for %s%s", warm_state_words(kernel->state), entry, target, seconds);
     pthread_mutex_lock(&report->mutex);
     report->done++;
     report->found += kernel->state == WARM_ALREADY_THERE;
@@ -197,6 +196,7 @@ warm_summary warm_report_end(warm_report *report, const warm_kernels *kernels)
         summary.already_there += kernel->state == WARM_ALREADY_THERE;
         summary.would_compile += kernel->state == WARM_WOULD_COMPILE;
         summary.failed += kernel->state == WARM_FAILED;
+        summary.not_tried += kernel->state == WARM_NOT_TRIED;
         summary.bytes += kernel->bytes;
     }
     return summary;

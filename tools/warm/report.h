@@ -42,6 +42,7 @@ typedef struct warm_summary {
     size_t already_there;
     size_t failed;
     size_t would_compile;
+    size_t not_tried;
     uint64_t bytes; /* of all entries that are there now */
     double seconds;
 } warm_summary;
