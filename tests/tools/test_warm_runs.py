@@ -395,13 +395,13 @@ class Again(RunTest):
         self.assertEqual(self.entries(), before)
 
     def test_dry_run_says_what_is_missing_and_writes_nothing(self):
-        dry = self.built(PRODUCT, "--dry-run")
+        dry = self.built(PRODUCT, "--dry-run", status=4)
         self.assertEqual((dry["would_compile"], dry["already_there"]), (KERNELS, 0))
         self.assertFalse(self.cache.exists())
         self.built("--arch sm_90 --topk 9001,9003")
         before = {path: path.stat().st_mtime_ns for path in self.cache.rglob("*")}
         done = self.build("--arch sm_90 --topk 9001,9002 -n")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual((done.returncode, done.stderr), (4, ""))
         self.assertEqual(
             done.stdout.splitlines(),
             [
@@ -414,7 +414,17 @@ class Again(RunTest):
 
     def test_dry_run_with_refresh_compiles_all(self):
         self.built(PRODUCT)
-        self.assertEqual(self.built(PRODUCT, "--refresh --dry-run")["would_compile"], KERNELS)
+        dry = self.built(PRODUCT, "--refresh --dry-run", status=4)
+        self.assertEqual(dry["would_compile"], KERNELS)
+
+    def test_dry_run_ends_with_0_only_if_all_is_there(self):
+        self.built("--arch sm_90 --topk 9001")
+        for more, status in (("", 0), (",9002", 4)):
+            for form in ("", "--json", "-v"):
+                done = self.build(f"--arch sm_90 --topk 9001{more} -n", form)
+                self.assertEqual(done.returncode, status, done.stderr)
+        self.built("--arch sm_90 --topk 9002")
+        self.assertEqual(self.build("--arch sm_90 --topk 9001,9002 -n").returncode, 0)
 
     def test_dry_run_needs_what_the_run_needs(self):
         done = self.warm("--dry-run --arch sm_90 --nvrtc /missing/libnvrtc.so")

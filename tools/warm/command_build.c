@@ -121,6 +121,8 @@ static int build_kernels(const warm_call *call, topk_jit_context *context, warm_
         warm_report_interrupted(report);
     if (caught == 0 || call->common.json)
         code = print_result(call, &kernels, &summary);
+    if (code == WARM_EXIT_DONE && summary.would_compile > 0)
+        code = WARM_EXIT_NOT_THERE;
     if (summary.failed > 0)
         code = WARM_EXIT_FAILED;
     if (caught != 0)
@@ -158,6 +160,7 @@ static const warm_exit exits[] = {
     {WARM_EXIT_FAILED, "a kernel could not be compiled or stored, or the result not be written"},
     {WARM_EXIT_USAGE, "the command line, or a file that it names, is wrong: nothing was done"},
     {WARM_EXIT_NO_GPU, "--arch native, and there is no GPU"},
+    {WARM_EXIT_NOT_THERE, "--dry-run, and kernels are missing: something would be compiled"},
     {WARM_EXIT_SIGNAL + SIGHUP, "as 130, by SIGHUP"},
     {WARM_EXIT_INTERRUPTED, "interrupted by SIGINT; the same command goes on where it ended"},
     {WARM_EXIT_SIGNAL + SIGTERM, "as 130, by SIGTERM"},
@@ -230,7 +233,8 @@ const warm_command warm_command_build = {
         "and "
         "whole. Runs at the same time share the work: each kernel is compiled by one of them. What "
         "counts as there depends on the major version of the NVRTC found, so --dry-run needs one, "
-        "too."
+        "too; its exit status says whether all is there, with --refresh whether there is anything "
+        "to compile."
         "\n\n"
         "SIGINT, SIGTERM and SIGHUP end a run after the kernels at work, a second one at once. "
         "However it ends, the cache is valid."
