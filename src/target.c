@@ -12,6 +12,9 @@ const tkj_architecture tkj_architectures[] = {
 };
 const size_t tkj_architecture_count = sizeof tkj_architectures / sizeof tkj_architectures[0];
 
+_Static_assert(2 * sizeof tkj_architectures / sizeof tkj_architectures[0] <= TKJ_TARGETS_MAX,
+               "each has machine code and PTX");
+
 void tkj_target_format(tkj_target target, char name[TKJ_TARGET_NAME_SIZE])
 {
     snprintf(name, TKJ_TARGET_NAME_SIZE, "%s_%d", target.ptx ? "compute" : "sm",

@@ -36,6 +36,9 @@ extern const size_t tkj_architecture_count;
  *  @return 0 if there is none */
 int tkj_target_known_below(int compute_major, int compute_minor);
 
+/** No more targets than these have a name that tkj_target_parse reads. */
+#define TKJ_TARGETS_MAX 64
+
 #define TKJ_TARGET_ORDER_MAX 32
 
 /**

@@ -93,6 +93,7 @@ __attribute__((constructor)) static void begin(void)
 {
     fake.version = number_or("FAKE_CUDA_VERSION", fake.version);
     fake.claimed_capability = number_or("FAKE_CUDA_CAPABILITY", 0);
+    fake.hidden = number_or("FAKE_CUDA_HIDDEN", 0) != 0;
 }
 
 static void control_reset(void)
@@ -114,6 +115,7 @@ static void control_reset(void)
     fake.device_count = FAKE_CUDA_DEVICES;
     fake.params_size = 0;
     fake.claimed_capability = 0;
+    fake.hidden = false;
     fake.capability = 0;
     memset(fake.claimed_sm_count, 0, sizeof fake.claimed_sm_count);
     fake.cluster_room = 16;

@@ -12,7 +12,7 @@
  * runs on its own major and the same or a higher minor, PTX on the same architecture or a higher.
  *
  * In a process that does not call reset, FAKE_CUDA_VERSION=12040 and FAKE_CUDA_CAPABILITY=86 are as
- * set_version and claim_capability.
+ * set_version and claim_capability; FAKE_CUDA_HIDDEN=1 shows no device, and yet cuInit succeeds.
  *
  * What a real driver refuses, this one refuses: calls before cuInit, unloaded libraries, launches
  * beyond the shared memory allowed, loading while a capture in global mode is under way on a thread

@@ -82,7 +82,7 @@ CUresult CUDAAPI cuDeviceGetCount(int *count)
 {
     CUresult result = fake_begin_ready("cuDeviceGetCount");
     if (result == CUDA_SUCCESS)
-        *count = fake.device_count;
+        *count = fake.hidden ? 0 : fake.device_count;
     return fake_end(result);
 }
 

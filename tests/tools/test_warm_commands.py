@@ -203,6 +203,22 @@ class Manual(CommandsTest):
 
 
 @unittest.skipUnless(shutil.which("bash"), "no bash")
+class Targets(warm_command.WarmTest):
+    def test_no_number_of_targets_is_too_many(self):
+        architectures = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121]
+        words = [f"{kind}_{number}" for kind in ("sm", "compute") for number in architectures]
+        for command, status in (("list", 0), ("prune -n", 0), ("pack out.tkp", 4),
+                                ("explain topk=9004", 4), ("build -n --nvrtc /missing", 1)):
+            done = subprocess.run(
+                [str(warm_command.BINARY), *command.split(), "--arch", ",".join(9 * words),
+                 "--cache-dir", str(self.cache)],
+                cwd=self.folder, env=self.own_environment(), capture_output=True, text=True,
+                timeout=60,
+            )
+            self.assertNotIn("unknown", done.stderr)
+            self.assertEqual(done.returncode, status, done.stderr)
+
+
 class Completions(CommandsTest):
     SHELL = """
 . ./script
@@ -256,6 +272,13 @@ printf '%s\\n' "${COMPREPLY[@]}"
         self.assertEqual(self.completed("--layout", "p"), ["plain", "paged"])
         self.assertEqual(self.completed("--arch", "nat"), ["native"])
         self.assertIn("sm_90", self.completed("--arch", ""))
+
+    def test_every_arch_has_the_names_and_only_sets_that_its_command_knows(self):
+        for command, sets in (("build", ["native", "all"]), ("explain", ["native"]), ("list", []),
+                              ("prune", []), ("pack", [])):
+            words = self.completed(command, "--arch", "")
+            self.assertEqual(words[:len(sets)], sets)
+            self.assertTrue(all(word.startswith("sm_") for word in words[len(sets):]), words)
 
     def test_words_after_a_comma_and_after_an_equals_sign(self):
         self.assertEqual(self.completed("--dtype", "int32,bf"), ["int32,bfloat16"])

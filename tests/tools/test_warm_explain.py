@@ -226,6 +226,20 @@ class Gpus(ExplainTest):
         self.assertIn("no GPU", done.stderr)
 
 
+    def test_driver_that_shows_no_gpu(self):
+        hidden = {**GPUS, "FAKE_CUDA_HIDDEN": "1"}
+        why = "the driver shows none to this process"
+        done = self.explain(ONE, environment=hidden)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn(f"there is no GPU here ({why}", done.stderr)
+        done = self.explain(ONE, "--arch", "native", environment=hidden)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn(f"no GPU: {why}", done.stderr)
+        done = self.warm("--arch native --topk 9004 --nvrtc", [FAKE_NVRTC], environment=hidden)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn(f"no GPU: {why}", done.stderr)
+
+
 class Usage(ExplainTest):
     def test_spec_that_is_none_gets_the_librarys_words(self):
         for spec, word in (("topk=2048,topk=64", "topk is given twice"), ("heap=1", '"heap=1"'),
@@ -240,6 +254,11 @@ class Usage(ExplainTest):
         done = self.explain(ONE, "--arch", "sm_91")
         self.assertEqual(done.returncode, 2)
         self.assertIn("sm_91", done.stderr)
+
+    def test_target_that_is_named_again_is_explained_once(self):
+        words = ["sm_90", "sm_90a", "compute_90", "sm_80"]
+        targets = self.targets(ONE, "--arch", ",".join(100 * words), status=4)
+        self.assertEqual([t["target"] for t in targets], ["sm_90", "compute_90", "sm_80"])
 
     def test_setting_that_is_wrong_is_a_failure(self):
         done = self.explain(ONE, "--arch", "sm_90", environment={"TOPK_JIT_MODE": "on"})

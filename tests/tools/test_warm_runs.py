@@ -432,6 +432,11 @@ class Again(RunTest):
         self.assertIn("/missing/libnvrtc.so", done.stderr)
         self.assertFalse(self.cache.exists())
 
+    def test_target_that_is_named_again_is_built_once(self):
+        words = ",".join(100 * ["sm_90", "sm_90a", "compute_90", "sm_80"])
+        said = self.result(f"--topk 9001 --arch {words} --nvrtc", [FAKE_NVRTC])
+        self.assertEqual([k["target"] for k in said["kernels"]], ["sm_90", "compute_90", "sm_80"])
+
     def test_all_is_whatever_nvrtc_and_library_know(self):
         said = self.result("--arch sm_90,all --topk 9001 --nvrtc", [FAKE_NVRTC])
         numbers = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121]

@@ -17,11 +17,7 @@ static bool take_arch(const char *word, void *options)
         return out->native = true;
     if (strcmp(word, "all") == 0)
         return out->every = true;
-    if (out->target_count == WARM_TARGETS_MAX ||
-        !tkj_target_parse(word, &out->targets[out->target_count]))
-        return false;
-    out->target_count++;
-    return true;
+    return warm_target_set_take(&out->targets, word);
 }
 
 static bool take_source(const char *path, warm_source_kind kind, warm_options *out)
@@ -129,19 +125,6 @@ static bool take_jobs(const char *word, void *options)
     return true;
 }
 
-/** "native" and "all", then those that are known. */
-static bool arch_words(size_t index, char out[WARM_WORD_SIZE])
-{
-    static const char *const sets[] = {"native", "all"};
-    if (index >= tkj_architecture_count + 2)
-        return false;
-    if (index < 2)
-        snprintf(out, WARM_WORD_SIZE, "%s", sets[index]);
-    else
-        snprintf(out, WARM_WORD_SIZE, "sm_%d", tkj_architectures[index - 2].number);
-    return true;
-}
-
 /** The names of the enumerators from `first` on; "?" is the one of none. */
 #define ENUM_WORDS(words, type, name_of, first)                                                    \
     static bool words(size_t index, char out[WARM_WORD_SIZE])                                      \
@@ -168,7 +151,7 @@ const warm_option warm_build_options[] = {
      .group = "GPUs",
      .help = "sm_90, sm_90a (the same), compute_90 (PTX), native (the GPUs present), all (every "
              "sm_XY that is known here and to the NVRTC)",
-     .words = arch_words,
+     .words = warm_target_words_native_all,
      .list = true,
      .take = take_arch},
     {.name = "model-config",

@@ -10,9 +10,8 @@
 #include <topk_jit/topk_jit.h>
 
 #include "command.h"
-#include "target.h"
+#include "targets_option.h"
 
-#define WARM_TARGETS_MAX 64
 #define WARM_TOPK_MAX 256
 #define WARM_SOURCES_MAX 64
 
@@ -30,8 +29,7 @@ typedef struct warm_source {
 
 /** Sets of enumerators: bit n is enumerator n. 0 = the option was not given. */
 typedef struct warm_options {
-    tkj_target targets[WARM_TARGETS_MAX];
-    size_t target_count;
+    warm_target_set targets;
     bool native; /* --arch native: the GPUs present, too */
     bool every;  /* --arch all: whatever can be compiled for, too */
     warm_source sources[WARM_SOURCES_MAX];

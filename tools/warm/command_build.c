@@ -20,14 +20,14 @@
 #include "report.h"
 #include "sources.h"
 
-#define GPUS_MAX (WARM_TARGETS_MAX + WARM_NATIVE_MAX + WARM_EVERY_MAX)
+#define GPUS_MAX (TKJ_TARGETS_MAX + WARM_NATIVE_MAX + WARM_EVERY_MAX)
 
 /** The GPUs named on the command line, then those present and all if it says so. */
 static int list_gpus(const warm_options *options, topk_jit_context *context, warm_gpu *out,
                      size_t *count)
 {
-    for (*count = 0; *count < options->target_count; ++*count)
-        out[*count] = warm_gpu_of(options->targets[*count]);
+    for (*count = 0; *count < options->targets.count; ++*count)
+        out[*count] = warm_gpu_of(options->targets.at[*count]);
     int code = WARM_EXIT_DONE;
     size_t more = 0;
     if (options->native)

@@ -6,69 +6,60 @@
 #include "commands.h"
 #include "complain.h"
 #include "create_context.h"
-#include "driver.h"
+#include "devices.h"
 #include "explain.h"
 #include "out.h"
 #include "out_json.h"
 #include "spec.h"
+#include "targets_option.h"
 
-#define TARGETS_MAX 64
+#define AIMS_MAX (TKJ_TARGETS_MAX + WARM_DEVICES_MAX)
 
 typedef struct explain_options {
-    tkj_plan_aim aims[TARGETS_MAX]; /* named targets, then devices */
-    size_t count;
+    warm_target_set targets;
     bool native;
 } explain_options;
-
-static bool is_listed(const explain_options *options, const tkj_plan_aim *aim)
-{
-    for (size_t i = 0; i < options->count; i++)
-        if (options->aims[i].order[0].architecture == aim->order[0].architecture &&
-            options->aims[i].order[0].ptx == aim->order[0].ptx &&
-            (options->aims[i].ordinal >= 0) == (aim->ordinal >= 0))
-            return true;
-    return false;
-}
-
-/** @return false if there is no room for it */
-static bool add(explain_options *options, const tkj_plan_aim *aim)
-{
-    if (is_listed(options, aim))
-        return true;
-    if (options->count == TARGETS_MAX)
-        return false;
-    options->aims[options->count++] = *aim;
-    return true;
-}
 
 static bool take_arch(const char *word, void *options)
 {
     explain_options *out = options;
-    tkj_plan_aim aim;
     if (strcmp(word, "native") == 0)
         return out->native = true;
-    return tkj_plan_aim_name(word, &aim) == TOPK_JIT_OK && add(out, &aim);
+    return warm_target_set_take(&out->targets, word);
 }
 
-static bool arch_words(size_t index, char out[WARM_WORD_SIZE])
+/** What is explained: named targets, then devices. */
+typedef struct explain_aims {
+    tkj_plan_aim at[AIMS_MAX];
+    size_t count;
+} explain_aims;
+
+/** Adds what the command line names. */
+static void add_named(const warm_target_set *targets, explain_aims *out)
 {
-    if (index > tkj_architecture_count)
-        return false;
-    if (index == 0)
-        snprintf(out, WARM_WORD_SIZE, "native");
-    else
-        snprintf(out, WARM_WORD_SIZE, "sm_%d", tkj_architectures[index - 1].number);
-    return true;
+    for (size_t i = 0; i < targets->count; i++) {
+        char name[TKJ_TARGET_NAME_SIZE];
+        tkj_target_format(targets->at[i], name);
+        out->count += tkj_plan_aim_name(name, &out->at[out->count]) == TOPK_JIT_OK;
+    }
+}
+
+/** Whether there is a device of the same architecture. */
+static bool has_device(const explain_aims *aims, const tkj_plan_aim *device)
+{
+    for (size_t i = 0; i < aims->count; i++)
+        if (aims->at[i].ordinal >= 0 &&
+            warm_target_same(aims->at[i].order[0], device->order[0]))
+            return true;
+    return false;
 }
 
 /** Adds the devices present, of each architecture one. */
-static int add_devices(explain_options *options)
+static int add_devices(bool is_asked_for, explain_aims *out)
 {
-    int version, devices = 0;
-    const bool is_asked_for = options->native;
-    if (tkj_driver_open(&version) != TOPK_JIT_OK ||
-        tkj_driver_device_count(&devices) != TOPK_JIT_OK || devices == 0) {
-        const char *why = topk_jit_last_error()->message;
+    int devices;
+    const char *why = warm_devices(&devices);
+    if (why != NULL) {
         if (is_asked_for)
             warm_complain("--arch native: no GPU: %s", why);
         else
@@ -82,11 +73,18 @@ static int add_devices(explain_options *options)
             warm_complain("%s", topk_jit_last_error()->message);
             return WARM_EXIT_FAILED;
         }
-        if (!add(options, &aim)) {
-            warm_complain("more than %d targets", TARGETS_MAX);
-            return WARM_EXIT_USAGE;
-        }
+        if (!has_device(out, &aim))
+            out->at[out->count++] = aim;
     }
+    return WARM_EXIT_DONE;
+}
+
+static int list_aims(const explain_options *options, explain_aims *out)
+{
+    out->count = 0;
+    add_named(&options->targets, out);
+    if (options->native || out->count == 0)
+        return add_devices(options->native, out);
     return WARM_EXIT_DONE;
 }
 
@@ -98,19 +96,18 @@ static bool append(json_t *targets, const warm_explanation *explanation)
 
 /** Explains each target: prints it, or adds it to the list if there is one. */
 static int explain_all(const warm_call *call, topk_jit_context *context, const topk_jit_spec *spec,
-                       json_t *targets)
+                       const explain_aims *aims, json_t *targets)
 {
-    const explain_options *options = call->options;
     size_t missing = 0;
-    for (size_t i = 0; i < options->count; i++) {
+    for (size_t i = 0; i < aims->count; i++) {
         warm_explanation explanation;
-        bool done = warm_explain(context, spec, &options->aims[i], &explanation);
+        bool done = warm_explain(context, spec, &aims->at[i], &explanation);
         missing += explanation.missing;
         if (done && call->common.json)
             done = append(targets, &explanation);
         else if (done)
             warm_explain_print(&explanation, call->common.verbose > 0);
-        if (done && !call->common.json && i + 1 < options->count)
+        if (done && !call->common.json && i + 1 < aims->count)
             putchar('\n');
         warm_explanation_release(&explanation);
         if (!done)
@@ -119,11 +116,12 @@ static int explain_all(const warm_call *call, topk_jit_context *context, const t
     return missing > 0 ? WARM_EXIT_NOT_THERE : WARM_EXIT_DONE;
 }
 
-static int explain(const warm_call *call, topk_jit_context *context, const topk_jit_spec *spec)
+static int explain(const warm_call *call, topk_jit_context *context, const topk_jit_spec *spec,
+                   const explain_aims *aims)
 {
     char text[TKJ_SPEC_TEXT_SIZE];
     json_t *targets = json_array();
-    const int code = explain_all(call, context, spec, targets);
+    const int code = explain_all(call, context, spec, aims, targets);
     if (code == WARM_EXIT_FAILED) {
         json_decref(targets);
         return code;
@@ -140,21 +138,19 @@ static int explain(const warm_call *call, topk_jit_context *context, const topk_
 
 static int run(const warm_call *call)
 {
-    explain_options *options = call->options;
     topk_jit_spec spec;
+    explain_aims aims;
     if (tkj_spec_parse(call->operands[0], &spec) != TOPK_JIT_OK) {
         warm_complain("%s", topk_jit_last_error()->message);
         return WARM_EXIT_USAGE;
     }
     tkj_spec_make_canonical(&spec);
-    if (options->native || options->count == 0) {
-        const int code = add_devices(options);
-        if (code != WARM_EXIT_DONE)
-            return code;
-    }
+    int code = list_aims(call->options, &aims);
+    if (code != WARM_EXIT_DONE)
+        return code;
     topk_jit_options wanted = TOPK_JIT_OPTIONS_INIT;
     topk_jit_context *context = warm_context_create(&call->common, &wanted);
-    const int code = context != NULL ? explain(call, context, &spec) : WARM_EXIT_FAILED;
+    code = context != NULL ? explain(call, context, &spec, &aims) : WARM_EXIT_FAILED;
     topk_jit_context_destroy(context);
     return code;
 }
@@ -164,7 +160,7 @@ static const warm_option options[] = {
      .argument = "LIST",
      .help = "targets, such as sm_90 or native: that of the GPUs present",
      .otherwise = "native",
-     .words = arch_words,
+     .words = warm_target_words_native,
      .list = true,
      .take = take_arch},
     {.name = NULL},

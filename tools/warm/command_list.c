@@ -15,7 +15,7 @@ typedef struct list_options {
 
 static bool take_arch(const char *word, void *options)
 {
-    return warm_filter_take_arch(word, &((list_options *)options)->filter);
+    return warm_target_set_take(&((list_options *)options)->filter.targets, word);
 }
 
 static bool take_spec(const char *value, void *options)
@@ -78,7 +78,7 @@ static const warm_option options[] = {
     {.name = "arch",
      .argument = "LIST",
      .help = "only entries for these: sm_90, compute_90",
-     .words = warm_filter_arch_words,
+     .words = warm_target_words,
      .list = true,
      .take = take_arch},
     {.name = "spec",

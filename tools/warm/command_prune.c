@@ -13,7 +13,7 @@ WARM_TAKE_FLAG(warm_prune_wish, dry_run)
 
 static bool take_arch(const char *word, void *options)
 {
-    return warm_filter_take_arch(word, &((warm_prune_wish *)options)->filter);
+    return warm_target_set_take(&((warm_prune_wish *)options)->filter.targets, word);
 }
 
 static bool take_max_bytes(const char *value, void *options)
@@ -32,7 +32,7 @@ static bool take_older_than(const char *value, void *options)
 static bool is_clear(const warm_prune_wish *given)
 {
     const bool some =
-        given->has_max_bytes || given->has_older_than || given->filter.target_count > 0;
+        given->has_max_bytes || given->has_older_than || given->filter.targets.count > 0;
     if (!some && !given->all) {
         warm_complain("nothing says which entries are to go (expected: --max-bytes, --older-than, "
                       "--arch or --all)");
@@ -92,7 +92,7 @@ static const warm_option options[] = {
     {.name = "arch",
      .argument = "LIST",
      .help = "only entries for these: sm_90, compute_90",
-     .words = warm_filter_arch_words,
+     .words = warm_target_words,
      .list = true,
      .take = take_arch},
     {.name = "all", .help = "every entry", .take = take_all},

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "build_options.h"
 #include "command.h"
 #include "complain.h"
 #include "quote.h"
@@ -12,10 +11,11 @@
 #include "spec.h"
 
 #define VERSION 1
+#define TARGETS_MAX 64 /* the schema says so */
 
 /** A list of targets: the manifest's, or a kernel's. */
 typedef struct target_list {
-    warm_gpu at[WARM_TARGETS_MAX];
+    warm_gpu at[TARGETS_MAX];
     size_t count; /* 0 = it has none */
 } target_list;
 
@@ -36,8 +36,8 @@ static bool read_targets(const char *path, const char *place, const json_t *list
     out->count = 0;
     if (list == NULL)
         return true;
-    snprintf(expected, sizeof expected, "an array of 1 to %d names", WARM_TARGETS_MAX);
-    if (json_array_size(list) < 1 || json_array_size(list) > WARM_TARGETS_MAX)
+    snprintf(expected, sizeof expected, "an array of 1 to %d names", TARGETS_MAX);
+    if (json_array_size(list) < 1 || json_array_size(list) > TARGETS_MAX)
         return warm_source_wrong(path, place, list, expected);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *name = json_array_get(list, i);

@@ -36,16 +36,11 @@ static int describe(const tkj_nvrtc *nvrtc, int ordinal, warm_gpu *out)
 
 int warm_native(topk_jit_context *context, warm_gpu out[WARM_NATIVE_MAX], size_t *count)
 {
-    int version = 0;
-    int devices = 0;
+    int devices;
     *count = 0;
-    if (tkj_driver_open(&version) != TOPK_JIT_OK ||
-        tkj_driver_device_count(&devices) != TOPK_JIT_OK) {
-        warm_complain("--arch native: no GPU: %s", topk_jit_last_error()->message);
-        return WARM_EXIT_NO_GPU;
-    }
-    if (devices == 0) {
-        warm_complain("--arch native: no GPU");
+    const char *why = warm_devices(&devices);
+    if (why != NULL) {
+        warm_complain("--arch native: no GPU: %s", why);
         return WARM_EXIT_NO_GPU;
     }
     const tkj_nvrtc *nvrtc = NULL;
@@ -55,7 +50,7 @@ int warm_native(topk_jit_context *context, warm_gpu out[WARM_NATIVE_MAX], size_t
     }
     /* equal architectures are left to warm_pairs_unique */
     int code = WARM_EXIT_DONE;
-    for (int i = 0; i < devices && *count < WARM_NATIVE_MAX && code == WARM_EXIT_DONE; i++) {
+    for (int i = 0; i < devices && code == WARM_EXIT_DONE; i++) {
         code = describe(nvrtc, i, &out[*count]);
         *count += code == WARM_EXIT_DONE;
     }

@@ -5,13 +5,14 @@
 
 #include <stddef.h>
 
+#include "devices.h"
 #include "pairs.h"
 
-#define WARM_NATIVE_MAX 64
+#define WARM_NATIVE_MAX WARM_DEVICES_MAX
 
 /**
- * One entry for each distinct architecture among the GPUs present. What is wrong is said in one
- * line on stderr.
+ * One entry for each GPU present, also where several have the same architecture: what is built is
+ * made unique later. What is wrong is said in one line on stderr.
  * @return WARM_EXIT_DONE, WARM_EXIT_NO_GPU, WARM_EXIT_FAILED (no NVRTC, or one that is too old for
  *         these GPUs)
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pack_options.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "paths.h"
+#include "targets_option.h"
 
 /** Each counts once, for each is expected to be there. */
 static bool take_arch(const char *word, void *options)
@@ -54,21 +54,13 @@ WARM_TAKE_FLAG(warm_pack_options, keep_going)
 WARM_TAKE_FLAG(warm_pack_options, force)
 WARM_TAKE_PATH(warm_pack_options, template_dir)
 
-static bool arch_words(size_t index, char out[WARM_WORD_SIZE])
-{
-    if (index >= tkj_architecture_count)
-        return false;
-    snprintf(out, WARM_WORD_SIZE, "sm_%d", tkj_architectures[index].number);
-    return true;
-}
-
 const warm_option warm_pack_option_table[] = {
     {.name = "arch",
      .argument = "LIST",
      .group = "What is packed",
      .help = "sm_90, sm_90a (the same), compute_90 (PTX)",
      .otherwise = "whatever is there",
-     .words = arch_words,
+     .words = warm_target_words,
      .list = true,
      .take = take_arch},
     {.name = "spec",

@@ -21,7 +21,7 @@ static bool is_old_enough(const warm_prune_wish *wish, const warm_item *item, ti
 static bool is_for_target(const warm_prune_wish *wish, const warm_inventory *inventory,
                           const warm_item *item)
 {
-    if (wish->filter.target_count == 0)
+    if (wish->filter.targets.count == 0)
         return true;
     tkj_blob bytes;
     tkj_entry entry;

@@ -1,43 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
-#include <stdio.h>
 #include <string.h>
-
-bool warm_filter_take_arch(const char *word, warm_filter *filter)
-{
-    if (filter->target_count == WARM_TARGETS_MAX ||
-        !tkj_target_parse(word, &filter->targets[filter->target_count]))
-        return false;
-    filter->target_count++;
-    return true;
-}
-
-bool warm_filter_arch_words(size_t index, char out[WARM_WORD_SIZE])
-{
-    if (index >= tkj_architecture_count)
-        return false;
-    snprintf(out, WARM_WORD_SIZE, "sm_%d", tkj_architectures[index].number);
-    return true;
-}
-
-static bool has_target(const warm_filter *filter, const char *target)
-{
-    for (size_t i = 0; i < filter->target_count; i++) {
-        char name[TKJ_TARGET_NAME_SIZE];
-        tkj_target_format(filter->targets[i], name);
-        if (strcmp(name, target) == 0)
-            return true;
-    }
-    return filter->target_count == 0;
-}
 
 bool warm_filter_meets(const warm_filter *filter, const warm_row *row)
 {
     if (row->entry == NULL)
-        return filter->target_count == 0 && filter->spec == NULL;
+        return filter->targets.count == 0 && filter->spec == NULL;
     const warm_identity *identity = &row->identity;
-    return has_target(filter, row->entry->target) &&
+    return (filter->targets.count == 0 ||
+            warm_target_set_has(&filter->targets, row->entry->target)) &&
            (filter->spec == NULL ||
             (identity->spec != NULL && memmem(identity->spec, identity->spec_length, filter->spec,
                                               strlen(filter->spec)) != NULL));

@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "build_options.h"
 #include "identify.h"
 #include "inventory.h"
+#include "targets_option.h"
 
 /** An entry as it was read; valid during the call that gets it. */
 typedef struct warm_row {
@@ -23,16 +23,9 @@ typedef struct warm_row {
 
 /** Which entries are meant; zero = all. */
 typedef struct warm_filter {
-    tkj_target targets[WARM_TARGETS_MAX];
-    size_t target_count;
+    warm_target_set targets;
     const char *spec; /* a part of the spec's text; NULL = any. Borrowed */
 } warm_filter;
-
-/** For an option --arch LIST: adds one target. @return false if it is none that is known */
-bool warm_filter_take_arch(const char *word, warm_filter *filter);
-
-/** The words of that option. */
-bool warm_filter_arch_words(size_t index, char out[WARM_WORD_SIZE]);
 
 /** True if a sound entry is meant; a flawed one is if all are, for nobody knows what it is. */
 bool warm_filter_meets(const warm_filter *filter, const warm_row *row);

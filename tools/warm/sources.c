@@ -41,7 +41,7 @@ bool warm_sources_allow(const warm_options *options)
         return false;
     }
     /* a manifest may have targets of its own */
-    if (options->target_count == 0 && !options->native && !options->every &&
+    if (options->targets.count == 0 && !options->native && !options->every &&
         (model || has_product(options) || has_kind(options, WARM_SOURCE_RECORDING))) {
         warm_complain("--arch is missing, such as --arch sm_90 or --arch native");
         return false;
@@ -62,11 +62,10 @@ static int add_source(const warm_options *options, const warm_source *source, wa
     }
 }
 
-static bool has_target(const warm_pairs *pairs, tkj_target target)
+static bool is_built(const warm_pairs *pairs, tkj_target target)
 {
     for (size_t i = 0; i < pairs->count; i++)
-        if (pairs->at[i].gpu.target.architecture == target.architecture &&
-            pairs->at[i].gpu.target.ptx == target.ptx)
+        if (warm_target_same(pairs->at[i].gpu.target, target))
             return true;
     return false;
 }
@@ -76,7 +75,7 @@ static int check_gpus(warm_gpus gpus, const warm_pairs *pairs)
 {
     for (size_t i = 0; i < gpus.count; i++) {
         char name[TKJ_TARGET_NAME_SIZE];
-        if (has_target(pairs, gpus.at[i].target))
+        if (is_built(pairs, gpus.at[i].target))
             continue;
         tkj_target_format(gpus.at[i].target, name);
         warm_complain("--arch: %s applies to nothing: every kernel has targets in its manifest",

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file targets_option.h
+ * @brief --arch LIST of all commands: the targets that it names, and the words that it may have.
+ * Example:
+ *
+ *     typedef struct list_options {
+ *         warm_target_set arch;
+ *     } list_options;
+ *
+ *     WARM_TAKE_TARGETS(list_options, arch)
+ *
+ *     {.name = "arch", .argument = "LIST", .words = warm_target_words, .list = true,
+ *      .take = take_arch},
+ */
+#ifndef TKJ_WARM_TARGETS_OPTION_H
+#define TKJ_WARM_TARGETS_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "command.h"
+#include "target.h"
+
+/** Targets that were named, each once, in that order. It has room for all that can be named. */
+typedef struct warm_target_set {
+    tkj_target at[TKJ_TARGETS_MAX];
+    size_t count;
+} warm_target_set;
+
+/** Adds a target, unless it is there. @return false if no target that is known has this name */
+bool warm_target_set_take(warm_target_set *set, const char *name);
+
+/** Whether a target of this name, as tkj_target_format writes it, is there. */
+bool warm_target_set_has(const warm_target_set *set, const char *name);
+
+bool warm_target_same(tkj_target a, tkj_target b);
+
+/* What a shell offers and a complaint lists. */
+bool warm_target_words(size_t index, char out[WARM_WORD_SIZE]);
+bool warm_target_words_native(size_t index, char out[WARM_WORD_SIZE]);     /* also "native" */
+bool warm_target_words_native_all(size_t index, char out[WARM_WORD_SIZE]); /* and "all" */
+
+/** Defines take_MEMBER, for --arch: adds to a warm_target_set of the options. */
+#define WARM_TAKE_TARGETS(type, member)                                                            \
+    static bool take_##member(const char *value, void *into)                                       \
+    {                                                                                              \
+        return warm_target_set_take(&((type *)into)->member, value);                               \
+    }
+
+#endif /* TKJ_WARM_TARGETS_OPTION_H */
