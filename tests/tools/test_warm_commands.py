@@ -4,6 +4,7 @@
 
 Usage: test_warm_commands.py TOPK_JIT_WARM
 """
+import json
 import os
 import pathlib
 import re
@@ -217,6 +218,19 @@ class Targets(warm_command.WarmTest):
             )
             self.assertNotIn("unknown", done.stderr)
             self.assertEqual(done.returncode, status, done.stderr)
+
+
+class Json(warm_command.WarmTest):
+    def test_path_of_any_bytes_is_text(self):
+        path = os.fsencode(self.folder) + b"/\xc3(\xff"
+        for command in ("list", "explain topk=9004 --arch sm_90", "doctor"):
+            done = subprocess.run(
+                [str(warm_command.BINARY), *command.split(), "--json", "--cache-dir", path],
+                cwd=self.folder, env=self.own_environment(), capture_output=True, timeout=60,
+            )
+            said = json.loads(done.stdout.decode())
+            self.follows(command.split()[0], said)
+            self.assertIn("/\u00c3(\u00ff", json.dumps(said, ensure_ascii=False), command)
 
 
 class Completions(CommandsTest):

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file command_doctor.c @brief topk-jit-warm doctor: what is wrong with this machine. */
 #include <stdio.h>
-#include <string.h>
 
 #include "commands.h"
 #include "doctor.h"
 #include "out.h"
 #include "out_json.h"
 #include "out_table.h"
-
-static json_t *text_of(const char *text)
-{
-    return text != NULL ? warm_json_text(text, strlen(text)) : json_null();
-}
 
 static json_t *describe(const warm_doctor *doctor)
 {
@@ -21,9 +15,10 @@ static json_t *describe(const warm_doctor *doctor)
     json_t *list = json_array();
     for (size_t i = 0; i < doctor->finding_count; i++) {
         const warm_finding *finding = &doctor->findings[i];
-        json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:o}", "group", finding->group, "name",
-                                   finding->name, "state", states[finding->health], "found",
-                                   text_of(finding->found), "advice", text_of(finding->advice));
+        json_t *object =
+            json_pack("{s:s, s:s, s:s, s:o, s:o}", "group", finding->group, "name", finding->name,
+                      "state", states[finding->health], "found", warm_json_string(finding->found),
+                      "advice", warm_json_string(finding->advice));
         if (json_array_append_new(list, object) != 0) {
             json_decref(list);
             return NULL;

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "entry_json.h"
 
-#include <string.h>
-
 #include "key.h"
 #include "out_json.h"
-
-static json_t *text_of(const char *text)
-{
-    return warm_json_text(text, strlen(text));
-}
 
 json_t *warm_entry_json(const uint8_t key[TKJ_DIGEST_SIZE], uint32_t major, const tkj_blob *bytes)
 {
@@ -22,7 +15,7 @@ json_t *warm_entry_json(const uint8_t key[TKJ_DIGEST_SIZE], uint32_t major, cons
     tkj_digest_format(key, hex);
     const bool has_spec = tkj_key_field(entry.preimage, "spec", &spec, &length);
     return json_pack("{s:s, s:I, s:o, s:I, s:o, s:o}", "key", hex, "major", (json_int_t)major,
-                     "target", text_of(entry.target), "bytes", (json_int_t)bytes->size,
-                     "entry_name", text_of(entry.entry_name), "spec",
+                     "target", warm_json_string(entry.target), "bytes", (json_int_t)bytes->size,
+                     "entry_name", warm_json_string(entry.entry_name), "spec",
                      has_spec ? warm_json_text(spec, length) : json_null());
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 #include <time.h>
 
 #include "explain.h"
 #include "out_json.h"
 #include "spec.h"
 #include "variant_text.h"
-
-static json_t *text_of(const char *text)
-{
-    return text != NULL ? warm_json_text(text, strlen(text)) : json_null();
-}
 
 static const char *kind_of(const warm_answer *answer)
 {
@@ -42,11 +36,11 @@ static json_t *describe_answer(const warm_answer *answer)
     const bool hit = answer->cache.outcome == TKJ_CACHE_HIT;
     const time_t age = hit ? time(NULL) - answer->cache.note.modified : 0;
     return json_pack("{s:s, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "kind", kind_of(answer),
-                     "path", text_of(answer->cache.path), "answer", answer_name(answer), "why",
-                     text_of(answer->cache.note.why), "used", answer->used, "cuda",
+                     "path", warm_json_string(answer->cache.path), "answer", answer_name(answer),
+                     "why", warm_json_string(answer->cache.note.why), "used", answer->used, "cuda",
                      number_if(hit || answer->too_new, answer->major), "target",
-                     text_of(answer->cache.entry.target), "toolchain",
-                     text_of(answer->cache.entry.toolchain), "bytes",
+                     warm_json_string(answer->cache.entry.target), "toolchain",
+                     warm_json_string(answer->cache.entry.toolchain), "bytes",
                      number_if(hit, (json_int_t)answer->cache.bytes.size), "age_seconds",
                      number_if(hit, (json_int_t)age));
 }
@@ -75,7 +69,7 @@ static json_t *command_of(const warm_explanation *explanation)
     if (explanation->missing == 0)
         return json_null();
     warm_explain_command(explanation, command);
-    return text_of(command);
+    return warm_json_string(command);
 }
 
 json_t *warm_explain_json(const warm_explanation *explanation)
@@ -92,6 +86,7 @@ json_t *warm_explain_json(const warm_explanation *explanation)
     return json_pack("{s:s, s:o, s:o, s:o, s:I, s:o, s:o}", "target", target, "device",
                      number_if(aim->ordinal >= 0, aim->ordinal), "driver_cuda",
                      number_if(aim->ordinal >= 0, aim->newest_major), "only_toolchain",
-                     text_of(explanation->toolchain), "missing", (json_int_t)explanation->missing,
-                     "command", command_of(explanation), "kernels", kernels);
+                     warm_json_string(explanation->toolchain), "missing",
+                     (json_int_t)explanation->missing, "command", command_of(explanation),
+                     "kernels", kernels);
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "list_view.h"
 #include "out_json.h"
-
-static json_t *text_of(const char *text)
-{
-    return text != NULL ? warm_json_text(text, strlen(text)) : json_null();
-}
 
 static json_t *number_of(uint64_t number)
 {
@@ -37,9 +30,10 @@ static json_t *describe_contents(const warm_row *row)
     const char *kind = entry->kind == TKJ_PAYLOAD_PTX ? "ptx" : "cubin";
     json_t *object = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
-        row->entry != NULL ? json_string(kind) : json_null(), "target", text_of(entry->target),
-        "toolchain", text_of(entry->toolchain), "library", text_of(entry->library), "entry_name",
-        text_of(entry->entry_name), "variant", text_of(variant[0] != '\0' ? variant : NULL), "spec",
+        row->entry != NULL ? json_string(kind) : json_null(), "target",
+        warm_json_string(entry->target), "toolchain", warm_json_string(entry->toolchain), "library",
+        warm_json_string(entry->library), "entry_name", warm_json_string(entry->entry_name),
+        "variant", warm_json_string(variant[0] != '\0' ? variant : NULL), "spec",
         identity->spec != NULL ? warm_json_text(identity->spec, identity->spec_length)
                                : json_null());
     bool ok = object != NULL;
@@ -59,10 +53,10 @@ static json_t *describe_file(const warm_row *row)
     tkj_digest_format(row->item->key.digest, key);
     warm_item_path(row->inventory, row->item, path);
     return json_pack("{s:s, s:o, s:o, s:s, s:o, s:I, s:o}", "key", key, "major",
-                     number_of(row->item->major), "path", text_of(path), "layer",
+                     number_of(row->item->major), "path", warm_json_string(path), "layer",
                      warm_place_kind(row->inventory->places[row->item->place].kind), "bytes",
                      number_of(row->item->size), "modified", (json_int_t)row->item->modified.tv_sec,
-                     "flaw", text_of(row->flaw));
+                     "flaw", warm_json_string(row->flaw));
 }
 
 static bool add_row(const warm_row *row, void *user)
@@ -80,9 +74,9 @@ static bool add_row(const warm_row *row, void *user)
 
 static json_t *describe_place(const warm_place *place, const warm_sums *sums)
 {
-    return json_pack("{s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "path", text_of(place->path), "layer",
-                     warm_place_kind(place->kind), "usable", place->flaw == NULL, "flaw",
-                     text_of(place->flaw), "entries", number_of(sums->entries), "flawed",
+    return json_pack("{s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "path", warm_json_string(place->path),
+                     "layer", warm_place_kind(place->kind), "usable", place->flaw == NULL, "flaw",
+                     warm_json_string(place->flaw), "entries", number_of(sums->entries), "flawed",
                      number_of(sums->flawed), "bytes", number_of(sums->bytes));
 }
 

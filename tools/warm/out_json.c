@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool warm_out_json(json_t *object)
 {
@@ -29,4 +30,9 @@ json_t *warm_json_text(const char *text, size_t length)
     json_t *string = json_stringn(utf8, used);
     free(utf8);
     return string;
+}
+
+json_t *warm_json_string(const char *text)
+{
+    return text != NULL ? warm_json_text(text, strlen(text)) : json_null();
 }

@@ -15,4 +15,7 @@ bool warm_out_json(json_t *object);
  *  character of the same number. @return NULL if there is no memory */
 json_t *warm_json_text(const char *text, size_t length);
 
+/** The same of a string. @return null for NULL; NULL if there is no memory */
+json_t *warm_json_string(const char *text);
+
 #endif /* TKJ_WARM_OUT_JSON_H */
