@@ -38,6 +38,14 @@ class ExplainTest(warm_command.WarmTest):
             timeout=60,
         )
 
+    def other(self, *command):
+        """What another command says of the cache."""
+        return subprocess.run(
+            [str(warm_command.BINARY), *command, "--cache-dir", str(self.cache)],
+            env=warm_command.clean_environment(), stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=60, check=True,
+        ).stdout
+
     def targets(self, *arguments, status=0, **options):
         done = self.explain("--json", *arguments, **options)
         self.assertEqual((done.returncode, done.stderr), (status, ""))
@@ -115,7 +123,7 @@ class Kernels(ExplainTest):
         os.utime(self.entry(), (1, 1))
         before = {str(p): p.stat().st_mtime_ns for p in self.cache.rglob("*")}
         (layer,) = self.layers("--arch", "sm_90")
-        self.assertGreater(layer["age_seconds"], 1_000_000_000)
+        self.assertEqual(layer["modified"], 1)
         self.assertEqual(before, {str(p): p.stat().st_mtime_ns for p in self.cache.rglob("*")})
 
 
@@ -126,11 +134,19 @@ class Layers(ExplainTest):
         self.build()
         shutil.copy(PACKS / "sound-three", image / "a.tkp")
         pack, read_only, user = self.layers("--arch", "sm_90", environment={"TOPK_JIT_RO_DIRS": str(image)})
-        self.assertEqual((pack["kind"], pack["answer"], pack["why"]), ("pack", "absent", "no entry"))
+        self.assertEqual((pack["layer"], pack["answer"], pack["why"]), ("pack", "absent", "no entry"))
         self.assertEqual(pack["path"], f"{image}/a.tkp")
-        self.assertEqual((read_only["kind"], read_only["answer"], read_only["used"]),
-                         ("read_only", "hit", True))
-        self.assertEqual((user["kind"], user["answer"], user["used"]), ("user", "hit", False))
+        self.assertEqual((read_only["layer"], read_only["answer"], read_only["used"]),
+                         ("read-only", "hit", True))
+        self.assertEqual((user["layer"], user["answer"], user["used"]), ("user", "hit", False))
+
+    def test_words_are_those_of_list(self):
+        self.build()
+        (layer,) = self.layers("--arch", "sm_90")
+        listed = self.other("list", "--json")
+        (entry,) = json.loads(listed)["entries"]
+        for name in ("layer", "major", "modified", "target", "toolchain", "bytes"):
+            self.assertEqual(layer[name], entry[name], name)
 
     def test_entry_of_a_pack_is_found(self):
         self.build()
@@ -141,7 +157,7 @@ class Layers(ExplainTest):
         )
         shutil.rmtree(self.cache)
         layer, user = self.layers("--arch", "sm_90", environment={"TOPK_JIT_RO_DIRS": str(pack)})
-        self.assertEqual((layer["kind"], layer["answer"], layer["used"]), ("pack", "hit", True))
+        self.assertEqual((layer["layer"], layer["answer"], layer["used"]), ("pack", "hit", True))
         self.assertEqual((user["answer"], user["why"]), ("absent", "does not exist"))
 
     def test_corrupt_entry_is_named_as_such(self):
@@ -180,9 +196,22 @@ class Layers(ExplainTest):
     def test_mode_off_has_no_layer(self):
         self.build()
         environment = {"TOPK_JIT_MODE": "off"}
-        self.assertEqual(self.layers("--arch", "sm_90", status=4, environment=environment), [])
+        (target,) = self.targets(ONE, "--arch", "sm_90", status=4, environment=environment)
+        (kernel,) = target["kernels"]
+        self.assertEqual((kernel["layers"], kernel["found"]), ([], False))
+        self.assertIsNone(target["command"], "it could not help")
+        self.assertIn("TOPK_JIT_MODE is off: unset it", target["advice"])
         done = self.explain(ONE, "--arch", "sm_90", environment=environment)
-        self.assertIn("TOPK_JIT_MODE is off", done.stdout)
+        self.assertIn("  nowhere: TOPK_JIT_MODE is off", done.stdout)
+        self.assertIn("1 of 1 kernels missing; nothing is looked for", done.stdout)
+        self.assertNotIn("topk-jit-warm", done.stdout)
+
+    def test_only_mode_off_has_advice_instead_of_a_command(self):
+        for mode in ("auto", "readonly", "offline"):
+            (target,) = self.targets(ONE, "--arch", "sm_90", status=4,
+                                     environment={"TOPK_JIT_MODE": mode})
+            self.assertIn("topk-jit-warm --arch sm_90", target["command"])
+            self.assertIsNone(target["advice"])
 
     def test_path_cannot_steer_a_terminal(self):
         done = self.explain(ONE, "--arch", "sm_90", "--cache-dir", "a\x1b[2J\nb")
@@ -208,10 +237,10 @@ class Gpus(ExplainTest):
         self.build(arch="sm_80")
         self.entry().rename(self.entry().with_suffix("").with_suffix(".cu14.tkc"))
         (layer,) = self.layers("--arch", "sm_80")
-        self.assertEqual((layer["answer"], layer["cuda"]), ("hit", 14))
+        self.assertEqual((layer["answer"], layer["major"]), ("hit", 14))
         gpu, _ = self.targets(ONE, status=4, environment=GPUS)
         (layer,) = gpu["kernels"][0]["layers"]
-        self.assertEqual((layer["answer"], layer["cuda"]), ("too_new", 14))
+        self.assertEqual((layer["answer"], layer["major"]), ("too_new", 14))
         self.assertIn("one of CUDA 14, but the driver runs CUDA 13",
                       self.explain(ONE, environment=GPUS).stdout)
 

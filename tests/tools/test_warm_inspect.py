@@ -89,6 +89,7 @@ class Entry(InspectTest):
     def test_json_has_the_same(self):
         found = self.object(CUBIN)
         self.assertRegex(found.pop("key"), r"\A[0-9a-f]{32}\Z")
+        self.assertRegex(found.pop("version"), r"\A[0-9]+\.[0-9]+")
         self.assertEqual(
             found,
             {

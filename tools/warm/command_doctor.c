@@ -24,7 +24,7 @@ static json_t *describe(const warm_doctor *doctor)
             return NULL;
         }
     }
-    return json_pack("{s:o}", "checks", list);
+    return json_pack("{s:s, s:o}", "version", topk_jit_version(), "checks", list);
 }
 
 static bool print(const warm_doctor *doctor)

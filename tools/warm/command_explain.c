@@ -48,8 +48,7 @@ static void add_named(const warm_target_set *targets, explain_aims *out)
 static bool has_device(const explain_aims *aims, const tkj_plan_aim *device)
 {
     for (size_t i = 0; i < aims->count; i++)
-        if (aims->at[i].ordinal >= 0 &&
-            warm_target_same(aims->at[i].order[0], device->order[0]))
+        if (aims->at[i].ordinal >= 0 && warm_target_same(aims->at[i].order[0], device->order[0]))
             return true;
     return false;
 }
@@ -129,7 +128,8 @@ static int explain(const warm_call *call, topk_jit_context *context, const topk_
     bool printed = true;
     tkj_spec_format(spec, text);
     if (call->common.json)
-        printed = warm_out_json(json_pack("{s:s, s:o}", "spec", text, "targets", targets));
+        printed = warm_out_json(json_pack("{s:s, s:s, s:o}", "version", topk_jit_version(), "spec",
+                                          text, "targets", targets));
     else
         json_decref(targets);
     const int end = warm_out_end(printed);
@@ -189,7 +189,8 @@ const warm_command warm_command_explain = {
         "it is for, its template, its key (with -v and with --json also the text whose digest that "
         "is), and what each layer of the cache answers, in the order in which a server that is "
         "started with these settings would ask. What is missing comes with the command that "
-        "builds it. Nothing is compiled, loaded, written or touched."
+        "builds it, unless TOPK_JIT_MODE is off, where none could help. Nothing is compiled, "
+        "loaded, written or touched."
         "\n\n"
         "For a named target, entries of every CUDA version count; for a GPU, those that its driver "
         "runs.",

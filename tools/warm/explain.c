@@ -151,6 +151,13 @@ void warm_explanation_release(warm_explanation *explanation)
     free(explanation->kernels);
 }
 
+const char *warm_explain_advice(const warm_explanation *explanation)
+{
+    return explanation->context->config.values.mode == TOPK_JIT_MODE_OFF
+               ? "nothing is looked for while TOPK_JIT_MODE is off: unset it"
+               : NULL;
+}
+
 void warm_explain_command(const warm_explanation *explanation, char out[WARM_EXPLAIN_COMMAND_SIZE])
 {
     tkj_text text = tkj_text_start(out, WARM_EXPLAIN_COMMAND_SIZE);

@@ -53,6 +53,9 @@ void warm_explanation_release(warm_explanation *explanation);
 /** Room for a command: as for all that an offline miss says. */
 #define WARM_EXPLAIN_COMMAND_SIZE 16384
 
+/** What to do before anything can be found, such as no command could help; NULL = nothing. */
+const char *warm_explain_advice(const warm_explanation *explanation);
+
 /** Writes the command that builds the kernels of the spec for the best target that can be named. */
 void warm_explain_command(const warm_explanation *explanation, char out[WARM_EXPLAIN_COMMAND_SIZE]);
 

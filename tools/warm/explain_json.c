@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <time.h>
-
 #include "explain.h"
+#include "inventory.h"
 #include "out_json.h"
 #include "spec.h"
 #include "variant_text.h"
-
-static const char *kind_of(const warm_answer *answer)
-{
-    static const char *const names[] = {
-        [TKJ_LAYER_PACK] = "pack",
-        [TKJ_LAYER_READ_ONLY] = "read_only",
-        [TKJ_LAYER_USER] = "user",
-    };
-    return names[answer->cache.kind];
-}
 
 static const char *answer_name(const warm_answer *answer)
 {
@@ -34,15 +23,15 @@ static json_t *number_if(bool is_there, json_int_t number)
 static json_t *describe_answer(const warm_answer *answer)
 {
     const bool hit = answer->cache.outcome == TKJ_CACHE_HIT;
-    const time_t age = hit ? time(NULL) - answer->cache.note.modified : 0;
-    return json_pack("{s:s, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "kind", kind_of(answer),
-                     "path", warm_json_string(answer->cache.path), "answer", answer_name(answer),
-                     "why", warm_json_string(answer->cache.note.why), "used", answer->used, "cuda",
+    return json_pack("{s:s, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "layer",
+                     warm_place_kind(answer->cache.kind), "path",
+                     warm_json_string(answer->cache.path), "answer", answer_name(answer), "why",
+                     warm_json_string(answer->cache.note.why), "used", answer->used, "major",
                      number_if(hit || answer->too_new, answer->major), "target",
                      warm_json_string(answer->cache.entry.target), "toolchain",
                      warm_json_string(answer->cache.entry.toolchain), "bytes",
-                     number_if(hit, (json_int_t)answer->cache.bytes.size), "age_seconds",
-                     number_if(hit, (json_int_t)age));
+                     number_if(hit, (json_int_t)answer->cache.bytes.size), "modified",
+                     number_if(hit, (json_int_t)answer->cache.note.modified));
 }
 
 static json_t *describe_kernel(const warm_explained *kernel)
@@ -66,7 +55,7 @@ static json_t *describe_kernel(const warm_explained *kernel)
 static json_t *command_of(const warm_explanation *explanation)
 {
     char command[WARM_EXPLAIN_COMMAND_SIZE];
-    if (explanation->missing == 0)
+    if (explanation->missing == 0 || warm_explain_advice(explanation) != NULL)
         return json_null();
     warm_explain_command(explanation, command);
     return warm_json_string(command);
@@ -83,10 +72,10 @@ json_t *warm_explain_json(const warm_explanation *explanation)
         }
     const tkj_plan_aim *aim = &explanation->aim;
     tkj_target_format(aim->order[0], target);
-    return json_pack("{s:s, s:o, s:o, s:o, s:I, s:o, s:o}", "target", target, "device",
+    return json_pack("{s:s, s:o, s:o, s:o, s:I, s:o, s:s?, s:o}", "target", target, "device",
                      number_if(aim->ordinal >= 0, aim->ordinal), "driver_cuda",
                      number_if(aim->ordinal >= 0, aim->newest_major), "only_toolchain",
                      warm_json_string(explanation->toolchain), "missing",
-                     (json_int_t)explanation->missing, "command", command_of(explanation),
-                     "kernels", kernels);
+                     (json_int_t)explanation->missing, "command", command_of(explanation), "advice",
+                     warm_explain_advice(explanation), "kernels", kernels);
 }

@@ -89,9 +89,13 @@ void warm_explain_print(const warm_explanation *about, bool preimages)
         print_kernel(about, &about->kernels[i], preimages);
     if (about->missing == 0)
         return;
+    printf("\n%zu of %zu kernels missing; ", about->missing, about->kernel_count);
+    if (warm_explain_advice(about) != NULL) {
+        puts(warm_explain_advice(about));
+        return;
+    }
     warm_explain_command(about, command);
-    printf("\n%zu of %zu kernels missing; this builds them:\n  ", about->missing,
-           about->kernel_count);
+    fputs("this builds them:\n  ", stdout);
     print_text(command);
     putchar('\n');
 }

@@ -39,15 +39,16 @@ json_t *warm_inspect_json_entry(const warm_entry_view *view)
     const tkj_entry *entry = &view->entry;
     const tkj_entry_resources *resources = &entry->resources;
     json_t *object = json_pack(
-        "{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-        "format", "entry", "bytes", (json_int_t)view->size, "key", key_of(entry->preimage), "kind",
-        entry->kind == TKJ_PAYLOAD_PTX ? "ptx" : "cubin", "target", text_of(entry->target),
-        "toolchain", text_of(entry->toolchain), "library", text_of(entry->library), "entry_name",
-        text_of(entry->entry_name), "registers", (json_int_t)resources->registers, "static_shared",
-        (json_int_t)resources->static_shared, "dynamic_shared",
-        (json_int_t)resources->dynamic_shared, "stack", (json_int_t)resources->stack, "spill",
-        (json_int_t)resources->spill, "other_spill", (json_int_t)resources->other_spill,
-        "payload_bytes", (json_int_t)entry->payload_size, "spec", spec_of(entry->preimage));
+        "{s:s, s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+        "version", topk_jit_version(), "format", "entry", "bytes", (json_int_t)view->size, "key",
+        key_of(entry->preimage), "kind", entry->kind == TKJ_PAYLOAD_PTX ? "ptx" : "cubin", "target",
+        text_of(entry->target), "toolchain", text_of(entry->toolchain), "library",
+        text_of(entry->library), "entry_name", text_of(entry->entry_name), "registers",
+        (json_int_t)resources->registers, "static_shared", (json_int_t)resources->static_shared,
+        "dynamic_shared", (json_int_t)resources->dynamic_shared, "stack",
+        (json_int_t)resources->stack, "spill", (json_int_t)resources->spill, "other_spill",
+        (json_int_t)resources->other_spill, "payload_bytes", (json_int_t)entry->payload_size,
+        "spec", spec_of(entry->preimage));
     if (view->preimage && json_object_set_new(object, "preimage", text_of(entry->preimage)) != 0) {
         json_decref(object);
         return NULL;
@@ -75,7 +76,8 @@ json_t *warm_inspect_json_pack(const warm_pack_view *view)
             return NULL;
         }
     }
-    return json_pack("{s:s, s:I, s:o, s:I, s:o}", "format", "pack", "bytes", (json_int_t)view->size,
-                     "digest", hex_of(view->bytes + view->size - TKJ_DIGEST_SIZE), "count",
+    return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o}", "version", topk_jit_version(), "format",
+                     "pack", "bytes", (json_int_t)view->size, "digest",
+                     hex_of(view->bytes + view->size - TKJ_DIGEST_SIZE), "count",
                      (json_int_t)view->index.count, "entries", list);
 }
