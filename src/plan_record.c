@@ -18,11 +18,10 @@
 #define LOCK_ATTEMPTS 50
 #define LOCK_PAUSE_NS UINT64_C(1000000)
 
-/** A regular file of ours to append to. @return a descriptor, or -1 with errno */
-static int open_record(const char *path)
+int tkj_plan_record_open(const char *path, int more)
 {
     struct stat status;
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | more | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
@@ -75,7 +74,7 @@ void tkj_plan_record(topk_jit_context *context, const topk_jit_spec *spec)
     if (config->record_file == NULL)
         return;
     tkj_spec_format(spec, line);
-    int fd = open_record(config->record_file);
+    int fd = tkj_plan_record_open(config->record_file, O_CREAT);
     int result = fd >= 0 ? append_line(&config->allocator, fd, line) : -1;
     int error = errno;
     if (fd >= 0)

@@ -9,4 +9,8 @@
  *  that line. Trouble is one warning of the context, and nobody's failure. */
 void tkj_plan_record(topk_jit_context *context, const topk_jit_spec *spec);
 
+/** Opens a regular file to append to. @param more  O_CREAT, or 0: only if it is there
+ *  @return a descriptor, or -1 with errno: ELOOP for a symbolic link, EINVAL for what is no file */
+int tkj_plan_record_open(const char *path, int more);
+
 #endif /* TKJ_PLAN_RECORD_H */

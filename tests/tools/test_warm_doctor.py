@@ -114,7 +114,7 @@ class Healthy(DoctorTest):
         self.assertNotIn("problem", [check["state"] for check in checks])
         groups = {check["group"] for check in checks}
         self.assertEqual(groups, {"environment", "library", "nvrtc", "driver", "cache", "locks",
-                                  "limits"})
+                                  "recording", "limits"})
         self.finds("driver library", "note", "no CUDA driver", advice="only builds")
 
     def test_text_has_a_line_for_each_finding(self):
@@ -459,6 +459,52 @@ class Locks(DoctorTest):
             checks = self.checks(environment={name: value})
             (check,) = [c for c in checks if c["group"] == "locks"]
             self.assertIn("none are used", check["found"])
+
+
+class Recording(DoctorTest):
+    def records(self, path, *words, state="ok", **options):
+        environment = {"TOPK_JIT_RECORD": str(path)}
+        return self.finds("recording file", state, *words, environment=environment, **options)
+
+    def test_none_is_fine(self):
+        self.finds("recording file", "ok", "none")
+
+    def test_file_that_is_there_or_can_be(self):
+        path = self.folder / "specs"
+        self.records(path, str(path), "comes with the first spec")
+        self.assertFalse(path.exists())
+        path.write_text("")
+        os.utime(path, (1, 1))
+        self.records(path, "is appended")
+        self.assertEqual((path.read_text(), path.stat().st_mtime), ("", 1))
+
+    def test_what_the_library_refuses_is_a_problem(self):
+        (self.folder / "file").write_text("")
+        (self.folder / "link").symlink_to("file")
+        (self.folder / "dangling").symlink_to("nothing")
+        os.mkfifo(self.folder / "pipe")
+        for name, why in (("link", "symbolic link"), ("dangling", "symbolic link"),
+                          ("pipe", "no regular file"), ("none", "directory"),
+                          ("file/below", "Not a directory")):
+            self.records(self.folder / name, why, state="problem", advice="name a")
+        self.records(self.folder / "missing" / "specs", "cannot be created", "No such file",
+                     state="problem", advice="name a file in a directory")
+        self.records("/dev/full", "no regular file", state="problem")
+
+    @unittest.skipUnless(IS_ROOT, "only root can be another user")
+    def test_rights_are_those_of_the_user(self):
+        as_nobody = {"preexec_fn": lambda: os.setuid(NOBODY)}
+        for folder in (self.folder, self.cuda, self.cuda / "lib64", self.folder / "none"):
+            folder.chmod(0o755)
+        path = self.folder / "specs"
+        self.records(path, "cannot be created", "Permission denied", state="problem", **as_nobody)
+        path.write_text("")
+        path.chmod(0o600)
+        self.records(path, "Permission denied", state="problem", **as_nobody)
+        path.chmod(0o666)
+        self.records(path, "belongs to user 0", state="note", advice="its own", **as_nobody)
+        os.chown(path, NOBODY, NOBODY)
+        self.records(path, "is appended", **as_nobody)
 
 
 class Limits(DoctorTest):

@@ -74,7 +74,8 @@ const warm_command warm_command_doctor = {
     .description =
         "Looks at all that the library stands on, with the library's own rules: the environment, "
         "the kernel templates, NVRTC and its builtins, the driver and the GPUs, the directories of "
-        "the cache and what they are on, packs, locks and limits. A line for each: OK, note (worth "
+        "the cache and what they are on, packs, locks, the file of TOPK_JIT_RECORD and limits. A "
+        "line for each: OK, note (worth "
         "knowing, and right for some) or PROBLEM, with what to do after \"=>\". Run it as the "
         "server runs: same user, same environment, same container. Nothing is created or written."
         "\n\n"

@@ -36,6 +36,7 @@ static const struct {
     {"locks", "place", warm_check_lock_place},
     {"locks", "support", warm_check_lock_support},
     {"locks", "held", warm_check_lock_holders},
+    {"recording", "file", warm_check_recording},
     {"limits", "address space", warm_check_address_space},
     {"limits", "stack", warm_check_stack},
     {"limits", "file size", warm_check_file_size},

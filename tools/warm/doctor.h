@@ -121,6 +121,9 @@ void warm_check_lock_place(warm_doctor *doctor);
 void warm_check_lock_support(warm_doctor *doctor);
 void warm_check_lock_holders(warm_doctor *doctor);
 
+/* doctor_recording.c */
+void warm_check_recording(warm_doctor *doctor);
+
 /* doctor_limits.c */
 void warm_check_address_space(warm_doctor *doctor);
 void warm_check_stack(warm_doctor *doctor);
