@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 
 #include "capacity.h"
+#include "control_group.h"
 #include "testing.h"
 
 static char *root;
+static warm_control_limits limits; /* of the last machine: as doctor tells them */
 
 /* Files are given as "path=content"; folders on the way are made. */
 static void add(const char *file)
@@ -31,6 +33,7 @@ static size_t capacity_with(const char *const *files)
     for (; *files != NULL; files++)
         add(*files);
     const size_t capacity = warm_capacity(root);
+    limits = warm_control_group_limits(root);
     tkj_test_dir_remove(root);
     return capacity;
 }
@@ -118,8 +121,32 @@ static void group_limits_memory(void **state)
     assert_int_equal(WITH(in_a_group, most, used,
                           "sys/fs/cgroup/a b/memory.stat=active_file 9\ninactive_file 104857600\n"),
                      at_most_cores(2));
+    assert_int_equal(limits.memory, 314572800);
+    assert_int_equal(limits.left, 314572800 - 104857600);
     assert_int_equal(WITH(in_a_group, most, "sys/fs/cgroup/a b/memory.current=999999999\n"), 1);
     assert_int_equal(WITH(in_a_group, "sys/fs/cgroup/a b/memory.max=max\n", used), cores());
+    assert_true(limits.left == UINT64_MAX && limits.memory == UINT64_MAX);
+}
+
+static void group_that_leaves_the_least_is_told(void **state)
+{
+    (void)state;
+    WITH(in_a_group, "sys/fs/cgroup/a b/c/memory.max=400\n",
+         "sys/fs/cgroup/a b/c/memory.current=100\n", "sys/fs/cgroup/a b/memory.max=1000\n",
+         "sys/fs/cgroup/a b/memory.current=900\n", "sys/fs/cgroup/memory.max=2000\n",
+         "sys/fs/cgroup/memory.current=100\n");
+    assert_int_equal(limits.memory, 1000);
+    assert_int_equal(limits.left, 100);
+}
+
+static void version_1_is_not_read(void **state)
+{
+    (void)state;
+    assert_int_equal(WITH("proc/self/cgroup=3:memory:/a\n2:cpu:/a\n",
+                          "sys/fs/cgroup/memory/a/memory.limit_in_bytes=1\n",
+                          "sys/fs/cgroup/memory.max=1\n", "sys/fs/cgroup/memory.current=1\n"),
+                     cores());
+    assert_true(limits.left == UINT64_MAX && limits.cores == UINT64_MAX);
 }
 
 static void this_machine_has_room_for_one(void **state)
@@ -138,6 +165,8 @@ int main(void)
         cmocka_unit_test(group_limits_cores),
         cmocka_unit_test(groups_above_limit_too),
         cmocka_unit_test(group_limits_memory),
+        cmocka_unit_test(group_that_leaves_the_least_is_told),
+        cmocka_unit_test(version_1_is_not_read),
         cmocka_unit_test(this_machine_has_room_for_one),
     };
     return cmocka_run_group_tests_name("warm_capacity", tests, NULL, NULL);

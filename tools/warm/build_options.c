@@ -233,7 +233,8 @@ const warm_option warm_build_options[] = {
      .argument = "N",
      .group = "How",
      .help = "kernels compiled at a time",
-     .otherwise = "one a core that may be used and 100 MB of free memory",
+     .otherwise =
+         "as many as cores may be used, or fewer if free memory has no room for 100 MB each",
      .expected = "a number from 1 to 1024",
      .take = take_jobs},
     {.name = "refresh", .help = "compile also what is already there", .take = take_refresh},

@@ -7,7 +7,8 @@
 
 /**
  * One builder for each core that this process may use, fewer where memory is short: by its affinity
- * and what the machine has available, and by the limits of its cgroup (v2) and of those above.
+ * and what the machine has available, and by its control groups
+ * (control_group.h).
  * @param root  "" for this machine; else the directory that stands for /, for tests
  * @return at least 1
  */

@@ -79,7 +79,8 @@ const warm_command warm_command_doctor = {
         "knowing, and right for some) or PROBLEM, with what to do after \"=>\". Run it as the "
         "server runs: same user, same environment, same container. Nothing is created or written."
         "\n\n"
-        "A machine without a GPU, which only builds, has no problem.",
+        "A machine without a GPU, which only builds, has no problem. Limits by control groups are "
+        "read of version 2, not of version 1.",
     .common = WARM_COMMON_OUTPUT | WARM_COMMON_CACHE,
     .exits = exits,
     .run = run,
