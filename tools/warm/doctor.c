@@ -126,6 +126,11 @@ static topk_jit_options choose_options(const warm_common *common, warm_doctor *d
     return options;
 }
 
+bool warm_doctor_writes(const warm_doctor *doctor)
+{
+    return doctor->context->config.values.mode == TOPK_JIT_MODE_AUTO;
+}
+
 bool warm_doctor_run(const warm_common *common, warm_doctor *doctor)
 {
     *doctor = (warm_doctor){.context = NULL};

@@ -77,6 +77,9 @@ void warm_advise(warm_doctor *doctor, const char *format, ...)
 bool warm_doctor_run(const warm_common *common, warm_doctor *doctor);
 void warm_doctor_release(warm_doctor *doctor);
 
+/** Whether the library would write into the cache's directory, if it can. */
+bool warm_doctor_writes(const warm_doctor *doctor);
+
 /* doctor_environment.c */
 
 /** Takes the settings down, and refuses one after the other until the library takes the rest.

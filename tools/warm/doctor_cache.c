@@ -17,11 +17,6 @@ static const char *root_of(const warm_doctor *doctor)
     return tkj_cache_root(doctor->context->cache);
 }
 
-static bool writes(const warm_doctor *doctor)
-{
-    return doctor->context->config.values.mode == TOPK_JIT_MODE_AUTO;
-}
-
 void warm_check_mode(warm_doctor *doctor)
 {
     switch (doctor->context->config.values.mode) {
@@ -55,7 +50,7 @@ static void say_missing(warm_doctor *doctor)
 {
     const char *root = root_of(doctor);
     const char *rule = doctor->context->root_rule;
-    if (!writes(doctor))
+    if (!warm_doctor_writes(doctor))
         warm_note(doctor, "%s, by %s: does not exist", root, rule);
     else if (tkj_os_can_make_dirs(root))
         warm_ok(doctor, "%s, by %s: does not exist, comes with the first kernel", root, rule);
@@ -107,7 +102,7 @@ static void say_opened(warm_doctor *doctor, int fd)
         warm_problem(doctor, "%s, by %s: %s", root, rule, strerror(errno));
         return;
     }
-    if (!writes(doctor) || faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0) {
+    if (!warm_doctor_writes(doctor) || faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0) {
         warm_ok(doctor, "%s, by %s: user %lu, mode %04o", root, rule, (unsigned long)status.st_uid,
                 (unsigned)status.st_mode & 07777);
         return;

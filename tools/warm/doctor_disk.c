@@ -56,11 +56,6 @@ static bool look(const warm_doctor *doctor, struct statfs *out)
     return root != NULL && warm_path_nearest(root, path) && statfs(path, out) == 0;
 }
 
-static bool writes(const warm_doctor *doctor)
-{
-    return doctor->context->config.values.mode == TOPK_JIT_MODE_AUTO;
-}
-
 void warm_check_file_system(warm_doctor *doctor)
 {
     struct statfs system;
@@ -69,11 +64,11 @@ void warm_check_file_system(warm_doctor *doctor)
     const unsigned long magic = (unsigned long)system.f_type & 0xffffffff;
     const file_system *known = identify(magic);
     const char *name = known != NULL ? known->name : "another one";
-    if ((system.f_flags & ST_RDONLY) != 0 && writes(doctor)) {
+    if ((system.f_flags & ST_RDONLY) != 0 && warm_doctor_writes(doctor)) {
         warm_problem(doctor, "%s (%#lx), mounted read-only", name, magic);
         warm_advise(doctor, "mount it writable, or set TOPK_JIT_MODE=readonly if it is not to be "
                             "written");
-    } else if (known != NULL && known->meaning != NULL && writes(doctor)) {
+    } else if (known != NULL && known->meaning != NULL && warm_doctor_writes(doctor)) {
         warm_note(doctor, "%s: %s", name, known->meaning);
     } else {
         warm_ok(doctor, "%s (%#lx)", name, magic);
@@ -90,7 +85,7 @@ static uint64_t room_of(const struct statfs *system)
 void warm_check_space(warm_doctor *doctor)
 {
     struct statfs system;
-    if (!writes(doctor) || !look(doctor, &system))
+    if (!warm_doctor_writes(doctor) || !look(doctor, &system))
         return;
     char room[WARM_HUMAN_SIZE];
     const uint64_t left = room_of(&system);

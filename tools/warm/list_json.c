@@ -80,13 +80,6 @@ static json_t *describe_place(const warm_place *place, const warm_sums *sums)
                      number_of(sums->flawed), "bytes", number_of(sums->bytes));
 }
 
-static void sum_up(warm_sums *all, const warm_sums *sums)
-{
-    all->entries += sums->entries;
-    all->flawed += sums->flawed;
-    all->bytes += sums->bytes;
-}
-
 json_t *warm_list_json(const warm_list *list)
 {
     json_t *places = json_array(), *entries = json_array();
@@ -99,7 +92,7 @@ json_t *warm_list_json(const warm_list *list)
             continue;
         ok = warm_rows_each(list->inventory, i, list->filter, add_row, entries, &sums) &&
              json_array_append_new(places, describe_place(place, &sums)) == 0;
-        sum_up(&all, &sums);
+        warm_sums_add(&all, &sums);
     }
     if (!ok) {
         json_decref(places);

@@ -96,9 +96,7 @@ static bool print_place(const warm_list *list, size_t position, warm_sums *all)
     if (ok && sums.entries > 0)
         ok = warm_table_print(&rows.table, stdout);
     warm_table_release(&rows.table);
-    all->entries += sums.entries;
-    all->flawed += sums.flawed;
-    all->bytes += sums.bytes;
+    warm_sums_add(all, &sums);
     return ok;
 }
 

@@ -15,6 +15,13 @@ bool warm_filter_meets(const warm_filter *filter, const warm_row *row)
                                               strlen(filter->spec)) != NULL));
 }
 
+void warm_sums_add(warm_sums *all, const warm_sums *more)
+{
+    all->entries += more->entries;
+    all->flawed += more->flawed;
+    all->bytes += more->bytes;
+}
+
 bool warm_rows_each(const warm_inventory *inventory, size_t place, const warm_filter *filter,
                     bool (*use)(const warm_row *row, void *user), void *user, warm_sums *sums)
 {

@@ -37,6 +37,8 @@ typedef struct warm_sums {
     uint64_t bytes;
 } warm_sums;
 
+void warm_sums_add(warm_sums *all, const warm_sums *more);
+
 /**
  * Reads the entries of a place in their order; those that are meant and did not vanish are given to
  * `use`, if it is not NULL, and counted.
