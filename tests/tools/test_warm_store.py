@@ -49,7 +49,8 @@ class List(StoreTest):
         self.assertEqual(entry["path"], str(files[0]))
         self.assertEqual(entry["modified"], int(files[0].stat().st_mtime))
         inspected = self.object("inspect", files[0])
-        for name in set(inspected) - {"format"}:
+        self.assertEqual(found["version"], inspected["version"])
+        for name in set(inspected) - {"format", "version"}:
             self.assertEqual(entry[name], inspected[name], name)
         self.assertEqual((entry["variant"], entry["major"], entry["layer"]), ("general", 13, "user"))
 
