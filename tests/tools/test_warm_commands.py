@@ -97,6 +97,20 @@ class Help(CommandsTest):
         for word in ("--arch LIST", "--tie-break", "-j, --jobs N", "native", "\n  3    ", "Examples"):
             self.assertIn(word, text)
 
+    def test_descriptions_say_what_is_not_obvious(self):
+        for command, words in (
+            ("build", ["obeyed as it is", "version 1 are not read", "fewer if free memory",
+                       "\n  4    --dry-run", "not_tried"]),
+            ("explain", ["only with -v or --json also its preimage"]),
+            ("completions", ["bash, and no other"]),
+            ("doctor", ["not of version 1", "TOPK_JIT_RECORD"]),
+            ("list", ["elsewhere since the time of the file"]),
+        ):
+            text = self.says("help", command)
+            flat = " ".join(text.split())
+            for word in words:
+                self.assertIn(word, text if "\n" in word else flat)
+
     def test_lines_fit_a_terminal(self):
         for command in self.commands():
             for line in self.says("help", command).split("\nExamples:\n")[0].splitlines():

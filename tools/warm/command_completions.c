@@ -149,8 +149,9 @@ const warm_command warm_command_completions = {
     .name = "completions",
     .summary = "prints a script that completes command lines in a shell",
     .usage = "SHELL",
-    .description = "Prints a script that completes commands, options and their values, to be "
-                   "sourced by the shell. SHELL is bash. An installation has it already.",
+    .description =
+        "Prints a script that completes commands, options and their values, to be "
+        "sourced by the shell. SHELL is bash, and no other. An installation has it already.",
     .operand = {.name = "SHELL", .least = 1, .most = 1, .words = shell_words},
     .examples = examples,
     .run = run,

@@ -186,8 +186,9 @@ const warm_command warm_command_explain = {
     .description =
         "Says which kernels serve a spec, as logs, recordings and messages write it, with its "
         "fields in any order; fields that are not given have their defaults. Of each kernel: what "
-        "it is for, its template, its key (only with -v or --json also the text whose digest that "
-        "is), and what each layer of the cache answers, in the order in which a server that is "
+        "it is for, its template, its key (only with -v or --json also its preimage: the text "
+        "whose digest it is), and what each layer of the cache answers, in the order in which a "
+        "server that is "
         "started with these settings would ask. What is missing comes with the command that "
         "builds it, unless TOPK_JIT_MODE is off, where none could help. Nothing is compiled, "
         "loaded, written or touched."

@@ -117,7 +117,8 @@ const warm_command warm_command_list = {
         "others could write to it, is named with the reason, and not looked into."
         "\n\n"
         "CUDA is the major version of the toolkit that compiled it; SHARED is static and dynamic "
-        "shared memory in bytes, SPILLS are bytes; AGE is since its last use, to the hour. All of "
+        "shared memory in bytes, SPILLS are bytes; AGE is since its last use, to the hour, in "
+        "the cache directory; elsewhere since the time of the file, in a pack of the pack. All of "
         "each entry is read and checked; what is wrong with one stands in place of its spec.",
     .options = options,
     .options_size = sizeof(list_options),
