@@ -62,7 +62,7 @@ struct fake_state {
     int device_count;
     size_t params_size;
     int claimed_capability; /* 0 = none */
-    bool hidden; /* cuInit succeeds, and no device is shown */
+    bool hidden;            /* cuInit succeeds, and no device is shown */
     int capability;         /* 0 = each device its own */
     int claimed_sm_count[FAKE_CUDA_DEVICES];
     int cluster_room;

@@ -32,7 +32,8 @@ static void say_missing(warm_doctor *doctor, const char *path)
         warm_problem(doctor, "%s: %s", path, strerror(ENAMETOOLONG));
         return;
     }
-    const char *directory = dirname(strcpy(copy, path));
+    memcpy(copy, path, strlen(path) + 1);
+    const char *directory = dirname(copy);
     if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0) {
         warm_ok(doctor, "%s: comes with the first spec", path);
         return;

@@ -48,10 +48,8 @@ int warm_kernels_of(const warm_pairs *pairs, warm_kernels *out)
 const char *warm_state_words(warm_state state)
 {
     static const char *const words[] = {
-        [WARM_NOT_TRIED] = "not tried",
-        [WARM_FAILED] = "failed",
-        [WARM_COMPILED] = "compiled",
-        [WARM_ALREADY_THERE] = "already there",
+        [WARM_NOT_TRIED] = "not tried",         [WARM_FAILED] = "failed",
+        [WARM_COMPILED] = "compiled",           [WARM_ALREADY_THERE] = "already there",
         [WARM_WOULD_COMPILE] = "would compile",
     };
     return words[state];

@@ -145,7 +145,8 @@ void warm_report_kernel(warm_report *report, const warm_kernel *kernel)
     tkj_entry_name(&kernel->spec, &kernel->variant, entry);
     if (kernel->state != WARM_FAILED)
         snprintf(seconds, sizeof seconds, ", %.2f s", (double)kernel->nanoseconds * 1e-9);
-    snprintf(text, sizeof text, "%s %s for %s%s", warm_state_words(kernel->state), entry, target, seconds);
+    snprintf(text, sizeof text, "%s %s for %s%s", warm_state_words(kernel->state), entry, target,
+             seconds);
     pthread_mutex_lock(&report->mutex);
     report->done++;
     report->found += kernel->state == WARM_ALREADY_THERE;
