@@ -4,11 +4,10 @@
  * @brief --arch LIST of all commands: the targets that it names, and the words that it may have.
  * Example:
  *
- *     typedef struct list_options {
- *         warm_target_set arch;
- *     } list_options;
- *
- *     WARM_TAKE_TARGETS(list_options, arch)
+ *     static bool take_arch(const char *word, void *options)
+ *     {
+ *         return warm_target_set_take(&((some_options *)options)->targets, word);
+ *     }
  *
  *     {.name = "arch", .argument = "LIST", .words = warm_target_words, .list = true,
  *      .take = take_arch},
@@ -40,12 +39,5 @@ bool warm_target_same(tkj_target a, tkj_target b);
 bool warm_target_words(size_t index, char out[WARM_WORD_SIZE]);
 bool warm_target_words_native(size_t index, char out[WARM_WORD_SIZE]);     /* also "native" */
 bool warm_target_words_native_all(size_t index, char out[WARM_WORD_SIZE]); /* and "all" */
-
-/** Defines take_MEMBER, for --arch: adds to a warm_target_set of the options. */
-#define WARM_TAKE_TARGETS(type, member)                                                            \
-    static bool take_##member(const char *value, void *into)                                       \
-    {                                                                                              \
-        return warm_target_set_take(&((type *)into)->member, value);                               \
-    }
 
 #endif /* TKJ_WARM_TARGETS_OPTION_H */
