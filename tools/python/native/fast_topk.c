@@ -48,11 +48,14 @@ static int allocate(line_selection *self, PyObject *like)
         return -1;
     }
     int dimensions = out_shape(self, shape);
+    const DLTensor *view = &self->views[INPUT].tensor;
     self->allocated = true;
-    self->outputs[0] = tkp_framework_allocate(self->framework, like, shape, dimensions, TKP_ALIKE);
+    self->outputs[0] =
+        tkp_framework_allocate(self->framework, like, view, shape, dimensions, TKP_ALIKE);
     if (self->outputs[0] == NULL)
         return -1;
-    self->outputs[1] = tkp_framework_allocate(self->framework, like, shape, dimensions, TKP_INT64);
+    self->outputs[1] =
+        tkp_framework_allocate(self->framework, like, view, shape, dimensions, TKP_INT64);
     return self->outputs[1] == NULL ? -1 : 0;
 }
 

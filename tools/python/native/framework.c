@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "framework.h"
 
+#include <string.h>
+
 /** The table of the type, in a layout that is known here; NULL without an exception if none. */
 static const tkp_exchange *find_exchange(tkp_state *state, PyTypeObject *type)
 {
@@ -170,12 +172,41 @@ static PyObject *shape_tuple(const int64_t *shape, int dimensions)
     return tuple;
 }
 
-PyObject *tkp_framework_allocate(const tkp_framework *framework, PyObject *like,
-                                 const int64_t *shape, int dimensions, tkp_element element)
+static void raise_from_producer(void *user, const char *kind, const char *message)
 {
+    (void)user;
+    bool memory = strcmp(kind, "MemoryError") == 0;
+    PyErr_SetString(memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
+}
+
+static PyObject *allocate_by_exchange(const tkp_exchange *exchange, const DLTensor *view,
+                                      int64_t *shape, int dimensions, tkp_element element)
+{
+    DLTensor prototype = {
+        .device = view->device,
+        .ndim = dimensions,
+        .dtype = view->dtype,
+        .shape = shape,
+    };
+    if (element != TKP_ALIKE)
+        prototype.dtype = (DLDataType){kDLInt, element == TKP_INT64 ? 64 : 32, 1};
+    tkp_managed_tensor *managed = NULL;
+    void *object = NULL;
+    if (exchange->allocate(&prototype, &managed, NULL, raise_from_producer) != 0 ||
+        exchange->import_managed(managed, &object) != 0)
+        return NULL;
+    return object;
+}
+
+PyObject *tkp_framework_allocate(const tkp_framework *framework, PyObject *like,
+                                 const DLTensor *view, int64_t *shape, int dimensions,
+                                 tkp_element element)
+{
+    if (framework->allocate == NULL && framework->exchange != NULL)
+        return allocate_by_exchange(framework->exchange, view, shape, dimensions, element);
     if (framework->allocate == NULL) {
-        PyErr_SetString(PyExc_TypeError, "out is not given, expected a tensor to write to: this "
-                                         "framework is not known, or its tensors are immutable");
+        PyErr_SetString(PyExc_TypeError, "out is not given, expected a tensor to write to: how "
+                                         "this framework allocates is not known");
         return NULL;
     }
     PyObject *sizes = shape_tuple(shape, dimensions);

@@ -24,7 +24,7 @@ typedef struct tkp_framework {
     const tkp_exchange *exchange; /* EXCHANGE only */
     PyObject *exporter;           /* FUNCTION only */
     PyObject *stream;             /* (device) -> handle of the current stream, or NULL */
-    PyObject *allocate;           /* ([like,] shape, **keywords) -> tensor; NULL: out= is needed */
+    PyObject *allocate;           /* ([like,] shape, **keywords) -> tensor, or NULL */
     bool allocate_takes_like;
     PyObject *keywords[2];    /* for int32 and int64 */
     PyObject *allocate_alike; /* (like, shape) -> tensor of the dtype of like */
@@ -53,9 +53,13 @@ int tkp_stream_from_object(tkp_state *state, PyObject *given, CUstream *out);
 
 typedef enum tkp_element { TKP_INT32 = 0, TKP_INT64 = 1, TKP_ALIKE = 2 } tkp_element;
 
-/** A new tensor of the framework and device of `like`, with undefined contents. */
+/**
+ * @brief A new tensor of the framework and device of `like`, with undefined contents.
+ * @param view  of `like`
+ */
 PyObject *tkp_framework_allocate(const tkp_framework *framework, PyObject *like,
-                                 const int64_t *shape, int dimensions, tkp_element element);
+                                 const DLTensor *view, int64_t *shape, int dimensions,
+                                 tkp_element element);
 
 /** What is returned for a tensor that was allocated. Steals it. */
 PyObject *tkp_framework_finish(const tkp_framework *framework, PyObject *allocated);

@@ -105,9 +105,9 @@ static int allocate(selection *self, int place, tkp_element element)
 {
     const DLTensor *score = &self->views[TKP_SCORE].tensor;
     int64_t topk = self->request->args.topk;
-    const int64_t shape[2] = {score->ndim > 0 ? score->shape[0] : 0, topk > 0 ? topk : 0};
+    int64_t shape[2] = {score->ndim > 0 ? score->shape[0] : 0, topk > 0 ? topk : 0};
     self->allocated[place] = tkp_framework_allocate(
-        self->framework, self->request->tensors[TKP_SCORE], shape, 2, element);
+        self->framework, self->request->tensors[TKP_SCORE], score, shape, 2, element);
     if (self->allocated[place] == NULL)
         return -1;
     return open_view(self, place, self->allocated[place]);
