@@ -147,7 +147,7 @@ static PyObject *close_context(PyObject *object, PyObject *ignored)
     tkp_context *self = (tkp_context *)object;
     (void)ignored;
     if (self->calls > 0) {
-        PyErr_SetString(PyExc_RuntimeError, "context is in use by another thread");
+        PyErr_SetString(PyExc_RuntimeError, "context is in use by another call");
         return NULL;
     }
     topk_jit_context *context = self->context;

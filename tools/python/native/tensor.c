@@ -77,6 +77,14 @@ static int read_array_strides(const array_struct *description, tkp_view *view)
     return 0;
 }
 
+static bool has_elements(const array_struct *description)
+{
+    for (int i = 0; i < description->dimensions; i++)
+        if (description->shape[i] == 0)
+            return false;
+    return true;
+}
+
 static int read_array(tkp_state *state, PyObject *array, const array_struct *description,
                       const char *argument, bool output, tkp_view *view)
 {
@@ -99,7 +107,8 @@ static int read_array(tkp_state *state, PyObject *array, const array_struct *des
     view->tensor.device = (DLDevice){kDLCPU, 0};
     view->tensor.ndim = description->dimensions;
     view->tensor.shape = (int64_t *)description->shape;
-    view->tensor.strides = view->strides;
+    /* newer NumPy gives arrays without elements strides of 0: they stand for nothing */
+    view->tensor.strides = has_elements(description) ? view->strides : NULL;
     view->tensor.byte_offset = 0;
     return 0;
 }

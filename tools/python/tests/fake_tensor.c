@@ -4,8 +4,9 @@
  * @brief A module with a tensor type that has DLPack's C exchange API, as torch has it: tensors on
  * a GPU that does not exist, whose addresses nobody reads, and on the CPU, whose memory is real.
  *
- * Tensor(shape, code, bits, on_gpu=False, device=0); Tensor.address; current_stream and
- * borrowing are the module's: set_stream(handle), set_borrowing(bool), live() counts allocations.
+ * Tensor(shape, code, bits, on_gpu=False, device=0) has an address and a shape. set_stream(handle)
+ * sets the current stream, set_borrowing(bool) whether tensors can be read without an owner,
+ * capsule() makes DLPack's, and live() counts what was allocated and exported and not released.
  */
 #include <Python.h>
 #include <stdbool.h>
@@ -225,6 +226,63 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
+/* ---- DLPack capsules ---- */
+
+static void drop_versioned(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) { /* else it was consumed */
+        tkp_managed_tensor *managed = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+        managed->deleter(managed);
+    }
+}
+
+static void release_legacy(DLManagedTensor *managed)
+{
+    Py_DECREF((PyObject *)managed->manager_ctx);
+    live--;
+    free(managed);
+}
+
+static void drop_legacy(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, "dltensor")) {
+        DLManagedTensor *managed = PyCapsule_GetPointer(capsule, "dltensor");
+        managed->deleter(managed);
+    }
+}
+
+static PyObject *new_legacy(PyObject *object)
+{
+    DLManagedTensor *managed = calloc(1, sizeof *managed);
+    if (managed == NULL)
+        return PyErr_NoMemory();
+    managed->dl_tensor = ((fake_tensor *)object)->tensor;
+    managed->manager_ctx = object;
+    managed->deleter = release_legacy;
+    Py_INCREF(object);
+    live++;
+    return PyCapsule_New(managed, "dltensor", drop_legacy);
+}
+
+/** capsule(tensor, major, flags): of DLPack major 0 (without a version), 1 or another. */
+static PyObject *new_capsule(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *object;
+    unsigned major;
+    unsigned long long flags;
+    tkp_managed_tensor *managed;
+    if (!PyArg_ParseTuple(arguments, "O!IK", tensor_type, &object, &major, &flags))
+        return NULL;
+    if (major == 0)
+        return new_legacy(object);
+    if (export_managed(object, &managed) != 0)
+        return NULL;
+    managed->version.major = major;
+    managed->flags = flags;
+    return PyCapsule_New(managed, "dltensor_versioned", drop_versioned);
+}
+
 /* ---- the module ---- */
 
 static PyObject *set_stream(PyObject *module, PyObject *handle)
@@ -252,6 +310,7 @@ static PyObject *count_live(PyObject *module, PyObject *ignored)
 static PyMethodDef methods[] = {
     {"set_stream", set_stream, METH_O, NULL},
     {"set_borrowing", set_borrowing, METH_O, NULL},
+    {"capsule", new_capsule, METH_VARARGS, NULL},
     {"live", count_live, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -131,7 +131,7 @@ class Context(_native.Context):
         must not be launched again. Without it they stay loaded as long as the process.
 
         Raises:
-            RuntimeError: another thread is in a call.
+            RuntimeError: another call is under way.
         """
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)

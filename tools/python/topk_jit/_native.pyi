@@ -2,8 +2,6 @@
 from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
-__file__: str
-
 class Context:
     @property
     def closed(self) -> bool: ...
