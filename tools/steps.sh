@@ -25,12 +25,17 @@ step_with_input() {
 }
 
 # build_preset PRESET LOG [TARGET...]: configures and builds one preset with the CUDA_HOME that
-# tools/setup chose. Both are given: a cached path may be of a toolkit that is gone.
+# tools/setup chose. Both are given: a cached path may be of a toolkit that is gone. The Python
+# package is built where its tests have a Python.
 build_preset() {
-    local preset=$1 log=$2
+    local preset=$1 log=$2 python=()
     shift 2
+    if [ -n "${TOPK_JIT_TEST_PYTHON:-}" ]; then
+        python=(-DTOPK_JIT_PYTHON=ON "-DPython_EXECUTABLE=$TOPK_JIT_TEST_PYTHON"
+            "-DTOPK_JIT_PYTHON_PACKAGES=$TOPK_JIT_TEST_PACKAGES")
+    fi
     step "$log-configure.log" cmake --preset "$preset" \
         "-DTOPK_JIT_CUDA_INCLUDE=$CUDA_HOME/include" \
-        "-DTOPK_JIT_NVRTC_INCLUDE=$CUDA_HOME/include" || return
+        "-DTOPK_JIT_NVRTC_INCLUDE=$CUDA_HOME/include" "${python[@]}" || return
     step "$log-build.log" cmake --build --preset "$preset" ${1:+--target "$@"} -- --quiet
 }
