@@ -28,15 +28,16 @@ static void watch_forks(void)
 
 static tkp_spec_key *find_slot(tkp_context *self, const tkp_spec_key *key)
 {
-    uint64_t mixed = ((uint64_t)key->topk * 31 + (uint64_t)key->page_size) * 31 +
-                     (uint64_t)(key->layout + 4 * key->operation + 8 * key->score_bits) +
-                     (uint64_t)key->device * 7 + key->flags * 3u + key->index_bits;
+    uint64_t mixed = (uint64_t)key->topk * 31 + (uint64_t)key->page_size * 17 +
+                     (uint64_t)key->device * 7 + key->options % 4093;
     return &self->ready[mixed % TKP_KNOWN_SPECS];
 }
 
 bool tkp_context_is_ready(tkp_context *self, const tkp_spec_key *key)
 {
-    return memcmp(find_slot(self, key), key, sizeof *key) == 0 &&
+    const tkp_spec_key *known = find_slot(self, key);
+    return known->topk == key->topk && known->page_size == key->page_size &&
+           known->device == key->device && known->options == key->options &&
            self->fork_generation == atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
@@ -139,7 +140,7 @@ static PyObject *open_context(PyObject *object, PyObject *arguments)
         tkp_raise_status(self->state, status);
         return NULL;
     }
-    Py_RETURN_NONE;
+    return tkp_none();
 }
 
 static PyObject *close_context(PyObject *object, PyObject *ignored)
@@ -157,7 +158,7 @@ static PyObject *close_context(PyObject *object, PyObject *ignored)
         self->state->library.context_destroy(context);
         PyEval_RestoreThread(thread);
     }
-    Py_RETURN_NONE;
+    return tkp_none();
 }
 
 static PyObject *is_closed(PyObject *object, void *closure)
@@ -180,11 +181,13 @@ static PyObject *statistics(PyObject *object, PyObject *ignored)
         tkp_raise_status(self->state, status);
         return NULL;
     }
-    const uint64_t *first = &counted.memory_hits;
-    size_t count = (sizeof counted - offsetof(topk_jit_statistics, memory_hits)) / sizeof *first;
+    uint64_t
+        numbers[(sizeof counted - offsetof(topk_jit_statistics, memory_hits)) / sizeof(uint64_t)];
+    size_t count = sizeof numbers / sizeof numbers[0];
+    memcpy(numbers, (char *)&counted + offsetof(topk_jit_statistics, memory_hits), sizeof numbers);
     PyObject *tuple = PyTuple_New((Py_ssize_t)count);
     for (size_t i = 0; tuple != NULL && i < count; i++) {
-        PyObject *number = PyLong_FromUnsignedLongLong(first[i]);
+        PyObject *number = PyLong_FromUnsignedLongLong(numbers[i]);
         if (number == NULL)
             Py_CLEAR(tuple);
         else

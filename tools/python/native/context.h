@@ -12,16 +12,22 @@
 
 #include "native.h"
 
-/** What a call is compiled for. Compared as bytes: no padding, the unused is zero. */
+/** What a call is compiled for, on which device. */
 typedef struct tkp_spec_key {
     int64_t topk;
     int64_t page_size;
-    int32_t device;
-    uint8_t operation, layout, tie_break, index_bits;
-    uint8_t score_code, score_bits, flags, given; /* given: 1, so that no key is all zero */
+    int64_t device;
+    uint64_t options; /* all others, packed; never 0, so that an empty place is no key */
 } tkp_spec_key;
 
-_Static_assert(sizeof(tkp_spec_key) == 32, "it is compared as bytes");
+static inline uint64_t tkp_pack_options(topk_jit_operation operation, topk_jit_layout layout,
+                                        topk_jit_tie_break tie_break, DLDataType score,
+                                        DLDataType index, unsigned switches)
+{
+    return 1 | (uint64_t)operation << 1 | (uint64_t)layout << 4 | (uint64_t)tie_break << 7 |
+           (uint64_t)score.code << 16 | (uint64_t)score.bits << 24 | (uint64_t)index.bits << 32 |
+           (uint64_t)switches << 40;
+}
 
 enum { TKP_KNOWN_SPECS = 32 };
 

@@ -97,15 +97,13 @@ static topk_jit_status run_on_gpu(const line_selection *self, tkp_context *conte
     const tkp_spec_key key = {
         .topk = self->topk,
         .device = values->device.device_id,
-        .operation = TOPK_JIT_OPERATION_FAST_TOPK,
-        .score_code = values->dtype.code,
-        .score_bits = values->dtype.bits,
-        .index_bits = 64,
-        .given = 1,
+        .options = tkp_pack_options(TOPK_JIT_OPERATION_FAST_TOPK, TOPK_JIT_LAYOUT_PLAIN,
+                                    TOPK_JIT_TIE_BREAK_NONE, values->dtype,
+                                    (DLDataType){kDLInt, 64, 1}, 0),
     };
     tkp_device_scope scope = {false};
     if ((uintptr_t)stream <= 2) /* as in selection.c */
-        scope = tkp_driver_enter(key.device);
+        scope = tkp_driver_enter(values->device.device_id);
     topk_jit_status status;
     if (tkp_context_is_ready(context, &key)) {
         status = run(self, context, stream);

@@ -69,7 +69,7 @@ static PyObject *configure(PyObject *module, PyObject *functions)
             return NULL;
         tkp_replace(member(state, callbacks[i].offset), function);
     }
-    Py_RETURN_NONE;
+    return tkp_none();
 }
 
 static PyObject *format_check_counts(PyObject *module, PyObject *arguments)

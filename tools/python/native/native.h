@@ -98,6 +98,13 @@ tkp_state *tkp_state_of_module(PyObject *module);
 /** Of a type of the module, or a subclass that Python made: then its own module is another. */
 tkp_state *tkp_state_of_type(PyTypeObject *type);
 
+/** What a function without a result returns. */
+static inline PyObject *tkp_none(void)
+{
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
 /** Puts an owned reference in the place of another one. */
 static inline void tkp_replace(PyObject **place, PyObject *stolen)
 {

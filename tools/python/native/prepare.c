@@ -88,7 +88,7 @@ PyObject *tkp_prepare(PyObject *module, PyObject *arguments)
     if (call_many(state, state->library.prepare, arguments, &status) != 0)
         return NULL;
     if (status == TOPK_JIT_OK)
-        Py_RETURN_NONE;
+        return tkp_none();
     tkp_raise_status(state, status);
     return NULL;
 }

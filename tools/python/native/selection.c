@@ -221,18 +221,14 @@ static tkp_spec_key key_of(const selection *self)
 {
     const topk_jit_select_args *args = &self->request->args;
     const DLTensor *score = args->score;
+    unsigned switches = args->sorted | args->deterministic << 1 | args->nan_last << 2 |
+                        (unsigned)(args->check_counts != NULL) << 3;
     return (tkp_spec_key){
         .topk = args->topk,
         .page_size = args->page_size,
         .device = score->device.device_id,
-        .layout = (uint8_t)args->layout,
-        .tie_break = (uint8_t)args->tie_break,
-        .index_bits = args->indices->dtype.bits,
-        .score_code = score->dtype.code,
-        .score_bits = score->dtype.bits,
-        .flags = (uint8_t)(args->sorted | args->deterministic << 1 | args->nan_last << 2 |
-                           (args->check_counts != NULL) << 3),
-        .given = 1,
+        .options = tkp_pack_options(TOPK_JIT_OPERATION_SELECT, args->layout, args->tie_break,
+                                    score->dtype, args->indices->dtype, switches),
     };
 }
 
@@ -246,12 +242,17 @@ static topk_jit_status call_without_gil(const selection *self, tkp_context *cont
     return status;
 }
 
+static int score_device(const selection *self)
+{
+    return self->views[TKP_SCORE].tensor.device.device_id;
+}
+
 static topk_jit_status call_on_gpu(const selection *self, tkp_context *context, CUstream stream)
 {
     const tkp_spec_key key = key_of(self);
     tkp_device_scope scope = {false};
     if ((uintptr_t)stream <= 2) /* a default stream: whose, the current context says */
-        scope = tkp_driver_enter(key.device);
+        scope = tkp_driver_enter(score_device(self));
     topk_jit_status status;
     if (tkp_context_is_ready(context, &key)) {
         status = self->state->library.select(context->context, &self->request->args, stream);

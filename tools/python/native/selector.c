@@ -19,9 +19,7 @@ static const size_t keyword_offsets[] = {TKP_TENSORS(NAME_OFFSET)};
 
 static PyObject *keyword_at(tkp_state *state, int place)
 {
-    PyObject *name;
-    memcpy(&name, (char *)state + keyword_offsets[place], sizeof name);
-    return name;
+    return *(PyObject **)(void *)((char *)state + keyword_offsets[place]);
 }
 
 /** Where the value of a keyword belongs; NULL if nowhere. */
@@ -103,7 +101,7 @@ static PyObject *open_selector(PyObject *object, PyObject *arguments)
     tkp_replace(&self->context, context);
     self->options = options;
     self->open = true;
-    Py_RETURN_NONE;
+    return tkp_none();
 }
 
 static PyObject *new_selector(PyTypeObject *type, PyObject *arguments, PyObject *keywords)

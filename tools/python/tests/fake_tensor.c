@@ -24,6 +24,12 @@ typedef struct fake_tensor {
     tkp_managed_tensor *owner; /* of the memory, or NULL: a fake address */
 } fake_tensor;
 
+static PyObject *new_none(void)
+{
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
 static PyTypeObject *tensor_type;
 static void *stream = (void *)(uintptr_t)64; /* no default stream */
 static uintptr_t next_address = (uintptr_t)1 << 40;
@@ -291,14 +297,14 @@ static PyObject *set_stream(PyObject *module, PyObject *handle)
     stream = PyLong_AsVoidPtr(handle);
     if (PyErr_Occurred())
         return NULL;
-    Py_RETURN_NONE;
+    return new_none();
 }
 
 static PyObject *set_borrowing(PyObject *module, PyObject *on)
 {
     (void)module;
     exchange.export_borrowed = PyObject_IsTrue(on) ? export_borrowed : NULL;
-    Py_RETURN_NONE;
+    return new_none();
 }
 
 static PyObject *count_live(PyObject *module, PyObject *ignored)
