@@ -221,8 +221,8 @@ static tkp_spec_key key_of(const selection *self)
 {
     const topk_jit_select_args *args = &self->request->args;
     const DLTensor *score = args->score;
-    unsigned switches = args->sorted | args->deterministic << 1 | args->nan_last << 2 |
-                        (unsigned)(args->check_counts != NULL) << 3;
+    unsigned switches = (unsigned)(args->sorted | args->deterministic << 1 | args->nan_last << 2 |
+                                   (args->check_counts != NULL) << 3);
     return (tkp_spec_key){
         .topk = args->topk,
         .page_size = args->page_size,

@@ -162,8 +162,7 @@ def fast_topk(*arguments: Any) -> Any:
 
 def bind() -> None:
     """Lets the functions of the package ask torch whether it compiles them, as cheaply as can be."""
-    compiling = getattr(torch.compiler, "is_dynamo_compiling", None)
-    if compiling is not None:
-        _functions.is_compiling = compiling
+    compiling = getattr(torch.compiler, "is_dynamo_compiling", torch.compiler.is_compiling)
+    _functions.is_compiling = compiling
     _functions.traced_select = select
     _functions.traced_fast_topk = fast_topk
