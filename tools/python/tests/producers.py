@@ -29,10 +29,10 @@ class Producer:
     flags, major = 0, 1
 
     def __init__(self, tensor, device=(1, 0)):
-        self.tensor, self.device, self.asked = tensor, device, []
+        self.tensor, self.place, self.asked = tensor, device, []
 
     def __dlpack_device__(self):
-        return self.device
+        return self.place
 
     def __dlpack__(self, *, stream=None, max_version=None):
         self.asked.append({"stream": stream, "max_version": max_version})

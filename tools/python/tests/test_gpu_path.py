@@ -26,6 +26,7 @@ spec = topk_jit.Spec(16)
 def run(run_python, tmp_path):
     return lambda script: run_python(
         BEGINNING + script,
+        PYTHONPATH=f"{os.environ.get('PYTHONPATH', '')}:{pathlib.Path(__file__).parent}",
         LD_LIBRARY_PATH=str(pathlib.Path(STUB).parent),
         TOPK_JIT_NVRTC=NVRTC,
         TOPK_JIT_CACHE_DIR=str(tmp_path),
@@ -183,3 +184,43 @@ try:
 except ValueError as error:
     print(error)
 """) == "device is 'cpu', expected a number or 'cuda:N'\n"
+
+
+def test_cupy_works_on_its_current_stream(run):
+    """A module as CuPy is, on a GPU, from before DLPack 1.0."""
+    assert run("""
+import contextlib, sys, types
+import producers
+
+log = []
+
+class ndarray(producers.OldProducer):
+    __module__ = "cupy"
+    dtype = "float32"
+
+    def __init__(self, shape, dtype="float32"):
+        code = 2 if dtype == "float32" else 0
+        super().__init__(new(*shape, dtype=(code, 64 if dtype == "int64" else 32)), (2, 0))
+        self.shape = shape
+
+    @property
+    def device(self):
+        return contextlib.nullcontext(log.append("allocated"))
+
+class Stream:
+    ptr = 64
+
+cupy = types.ModuleType("cupy")
+cupy.ndarray = cupy.empty = ndarray
+cupy.cuda = types.SimpleNamespace(
+    Device=lambda number: contextlib.nullcontext(log.append(f"device {number}")),
+    get_current_stream=lambda: log.append("stream") or Stream,
+)
+sys.modules["cupy"] = cupy
+
+score = ndarray((4, 300))
+indices = topk_jit.fast_topk_v2(score, ndarray((4,), "int32"), 16)
+print(type(indices) is ndarray, indices.shape, log, score.asked)
+""") == (
+        "True (4, 16) ['allocated', 'device 0', 'stream'] [{'stream': -1}]\n"
+    )

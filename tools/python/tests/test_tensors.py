@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import gc
 import sys
+import types
 
 import fake_tensor
 import ml_dtypes
@@ -195,3 +196,43 @@ def test_references_are_balanced(score):
             topk_jit.fast_topk_v2(score, out, 4, out=out)
     after = [sys.getrefcount(o) for o in objects]
     assert all(abs(a - b) < 10 for a, b in zip(after, before))
+
+
+# ---- JAX ----
+
+
+@pytest.fixture
+def jax(monkeypatch):
+    """A module as JAX is: immutable arrays, made from NumPy's without a copy."""
+
+    class ArrayImpl(producers.Producer):
+        __module__ = "jaxlib._jax"
+
+        def __init__(self, array, device=(1, 0)):
+            super().__init__(producers.fake(array), device)
+            self.array, self.dtype = array, array.dtype
+
+    module = types.ModuleType("jax")
+    module.numpy = types.SimpleNamespace(asarray=ArrayImpl)
+    monkeypatch.setitem(sys.modules, "jax", module)
+    return module
+
+
+def test_jax_gets_arrays_of_its_own(jax, score):
+    array = jax.numpy.asarray(score)
+    result = topk_jit.select(array, None, 4, values=True, deterministic=True)
+    assert type(result.indices) is type(result.values) is type(array)
+    assert numpy.array_equal(result.indices.array, reference.select(score, 4))
+    assert array.asked == [{"stream": None, "max_version": None}]  # which waits for its contents
+    values, indices = topk_jit.fast_topk(array, 2, -1)
+    assert numpy.array_equal(values.array, numpy.take_along_axis(score, indices.array, 1))
+
+
+def test_jax_arrays_are_no_outputs(jax, score):
+    with pytest.raises(TypeError, match="out is immutable"):
+        topk_jit.fast_topk_v2(score, None, 4, out=jax.numpy.asarray(numpy.zeros((3, 4), "int32")))
+
+
+def test_jax_on_a_gpu_needs_out(jax, score):
+    with pytest.raises(TypeError, match="out is not given"):
+        topk_jit.fast_topk_v2(jax.numpy.asarray(score, (2, 0)), None, 4)
