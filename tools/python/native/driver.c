@@ -25,12 +25,13 @@ static struct {
 typedef driver_result find_function(const char *symbol, void **address, int version, uint64_t flags,
                                     int *found);
 
-static void find(void *library, find_function *look_up, const char *symbol, void *function)
+/* Not by dlsym: the plain name of some functions is that of an older version. */
+static void find(find_function *look_up, const char *symbol, void *function)
 {
     void *address = NULL;
     int found = 0;
-    if (look_up(symbol, &address, DRIVER_VERSION, 0, &found) != 0 || address == NULL)
-        address = dlsym(library, symbol);
+    if (look_up(symbol, &address, DRIVER_VERSION, 0, &found) != 0)
+        address = NULL;
     memcpy(function, &address, sizeof address);
 }
 
@@ -43,11 +44,11 @@ static void open_driver(void)
         return;
     find_function *look_up;
     memcpy(&look_up, &symbol, sizeof symbol);
-    find(library, look_up, "cuInit", &driver.initialise);
-    find(library, look_up, "cuCtxGetDevice", &driver.context_device);
-    find(library, look_up, "cuDevicePrimaryCtxRetain", &driver.retain_primary);
-    find(library, look_up, "cuCtxPushCurrent", &driver.push);
-    find(library, look_up, "cuCtxPopCurrent", &driver.pop);
+    find(look_up, "cuInit", &driver.initialise);
+    find(look_up, "cuCtxGetDevice", &driver.context_device);
+    find(look_up, "cuDevicePrimaryCtxRetain", &driver.retain_primary);
+    find(look_up, "cuCtxPushCurrent", &driver.push);
+    find(look_up, "cuCtxPopCurrent", &driver.pop);
 }
 
 static void *primary_context(int device)

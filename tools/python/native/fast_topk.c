@@ -116,17 +116,28 @@ static topk_jit_status run_on_gpu(const line_selection *self, tkp_context *conte
     return status;
 }
 
-static int call(line_selection *self, PyObject *const *arguments)
+static int call_in(line_selection *self, tkp_context *context, PyObject *stream_argument)
 {
     CUstream stream;
-    tkp_context *context = tkp_context_of(self->state, arguments[CONTEXT]);
-    if (context == NULL || tkp_framework_stream(self->state, self->framework, arguments[STREAM],
-                                                self->views[INPUT].tensor.device, &stream) != 0)
+    if (tkp_framework_stream(self->state, self->framework, stream_argument,
+                             self->views[INPUT].tensor.device, &stream) != 0)
         return -1;
     topk_jit_status status = tkp_view_is_on_gpu(&self->views[INPUT])
                                  ? run_on_gpu(self, context, stream)
                                  : run_without_gil(self, context, stream);
     return status == TOPK_JIT_OK ? 0 : tkp_raise_status(self->state, status);
+}
+
+/* The context is kept, as in selection.c. */
+static int call(line_selection *self, PyObject *const *arguments)
+{
+    tkp_context *context = tkp_context_of(self->state, arguments[CONTEXT]);
+    if (context == NULL)
+        return -1;
+    Py_INCREF(context);
+    int result = call_in(self, context, arguments[STREAM]);
+    Py_DECREF(context);
+    return result;
 }
 
 static void close_views(line_selection *self)

@@ -265,17 +265,28 @@ static topk_jit_status call_on_gpu(const selection *self, tkp_context *context, 
     return status;
 }
 
-static int call(selection *self, PyObject *context_argument)
+static int call_in(selection *self, tkp_context *context)
 {
     CUstream stream;
-    tkp_context *context = tkp_context_of(self->state, context_argument);
-    if (context == NULL || tkp_framework_stream(self->state, self->framework, self->request->stream,
-                                                self->views[TKP_SCORE].tensor.device, &stream) != 0)
+    if (tkp_framework_stream(self->state, self->framework, self->request->stream,
+                             self->views[TKP_SCORE].tensor.device, &stream) != 0)
         return -1;
     topk_jit_status status = tkp_view_is_on_gpu(&self->views[TKP_SCORE])
                                  ? call_on_gpu(self, context, stream)
                                  : call_without_gil(self, context, stream);
     return status == TOPK_JIT_OK ? 0 : tkp_raise_status(self->state, status);
+}
+
+/* The context is kept: its owner may let go of it while the GIL is away. */
+static int call(selection *self, PyObject *context_argument)
+{
+    tkp_context *context = tkp_context_of(self->state, context_argument);
+    if (context == NULL)
+        return -1;
+    Py_INCREF(context);
+    int result = call_in(self, context);
+    Py_DECREF(context);
+    return result;
 }
 
 /** An output for the caller: theirs, or the one that was allocated. @return new reference */

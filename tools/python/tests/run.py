@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs pytest here and ends with the line that run_ctest.py counts.
 
-run.py [PYTEST_ARGUMENTS...]: all but the tests with torch.
-run.py --torch [PYTEST_ARGUMENTS...]: those alone; without torch it says how many there are, and ends
-with status 77. Python finds the package and the module fake_tensor by itself.
+run.py [PYTEST_ARGUMENTS...]: all but the tests with real frameworks of the GPU.
+run.py --frameworks [PYTEST_ARGUMENTS...]: those alone; without torch it says how many there are, and
+ends with status 77. Python finds the package and the module fake_tensor by itself.
 """
 import importlib.util
 import pathlib
@@ -30,24 +30,27 @@ class Tally:
 
 
 FOLDER = pathlib.Path(__file__).parent
-WITH_TORCH = FOLDER / "test_torch.py"
+FRAMEWORKS = [FOLDER / name for name in ("test_torch.py", "test_cupy.py", "test_jax.py")]
 
 
-def skip_torch():
-    print(f"{len(re.findall('^def test_', WITH_TORCH.read_text(), re.MULTILINE))} tests")
+def skip_frameworks():
+    texts = [path.read_text() for path in FRAMEWORKS]
+    print(f"{sum(len(re.findall('^def test_', text, re.MULTILINE)) for text in texts)} tests")
     print("this Python has no torch")
     return 77
 
 
 def main():
     own = sys.argv[1:]
-    with_torch = own[:1] == ["--torch"]
-    if with_torch and importlib.util.find_spec("torch") is None:
-        return skip_torch()
-    what = [str(WITH_TORCH)] if with_torch else [str(FOLDER), f"--ignore={WITH_TORCH}"]
-    arguments = ["-q", "-p", "no:cacheprovider", "--rootdir", str(FOLDER), *what]
+    if own[:1] == ["--frameworks"]:
+        if importlib.util.find_spec("torch") is None:
+            return skip_frameworks()
+        what, own = [str(path) for path in FRAMEWORKS], own[1:]
+    else:
+        what = [str(FOLDER), *(f"--ignore={path}" for path in FRAMEWORKS)]
+    arguments = ["-q", "-p", "no:cacheprovider", "--rootdir", str(FOLDER), *what, *own]
     tally = Tally()
-    status = pytest.main(arguments + (own[1:] if with_torch else own), plugins=[tally])
+    status = pytest.main(arguments, plugins=[tally])
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 0 if status == 0 and tally.passed > 0 else 1
 

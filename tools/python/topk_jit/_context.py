@@ -110,6 +110,7 @@ class Context(_native.Context):
             nvrtc_hint = find_nvrtc_folder()
         levels = {name or None: number for number, name in enumerate(_LEVELS)}
         self._executor: Optional[concurrent.futures.ThreadPoolExecutor] = None
+        self._executor_pid = 0
         self._open(
             _path(cache_dir),
             _path(template_dir),
@@ -133,9 +134,9 @@ class Context(_native.Context):
         Raises:
             RuntimeError: another call is under way.
         """
-        if self._executor is not None:
+        if self._executor is not None and self._executor_pid == os.getpid():
             self._executor.shutdown(wait=True, cancel_futures=True)
-            self._executor = None
+        self._executor = None
         self._close()
 
     def __enter__(self) -> Context:
@@ -146,10 +147,11 @@ class Context(_native.Context):
 
     def _background(self) -> concurrent.futures.ThreadPoolExecutor:
         """One thread that prepares, from the first use on."""
-        if self._executor is None:
+        if self._executor is None or self._executor_pid != os.getpid():  # a parent's is not ours
             import concurrent.futures
 
             self._executor = concurrent.futures.ThreadPoolExecutor(1, "topk-jit-prepare")
+            self._executor_pid = os.getpid()
         return self._executor
 
 
@@ -170,8 +172,6 @@ def _forget_lock() -> None:
     """A forked child may have been made while another thread held it."""
     global _lock
     _lock = threading.Lock()
-    if _default is not None:
-        _default._executor = None  # its thread is the parent's
 
 
 os.register_at_fork(after_in_child=_forget_lock)
