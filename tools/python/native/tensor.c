@@ -230,7 +230,10 @@ int tkp_view_open(tkp_state *state, tkp_framework *framework, PyObject *object,
         capsule = call_dlpack(state, framework, object);
         break;
     case TKP_EXPORT_TRACED:
-        PyErr_Format(PyExc_TypeError, "%s is a tensor that is only traced, unlike score", argument);
+        PyErr_Format(PyExc_TypeError,
+                     "%s is a tensor without memory, expected one with data: in compiled and "
+                     "exported code use the functions, with all tensors alike",
+                     argument);
         break;
     }
     return capsule == NULL ? -1 : read_capsule(capsule, argument, output, view);

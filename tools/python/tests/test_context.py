@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import gc
 import os
+import pathlib
+import shutil
 import threading
 import weakref
 
@@ -188,6 +190,23 @@ except ImportError as error:
 """
     text = run_python(script, TOPK_JIT_LIBRARY="/nowhere/libtopk_jit.so")
     assert "TOPK_JIT_LIBRARY" in text and "/nowhere/libtopk_jit.so" in text
+
+
+def test_the_source_tree_finds_what_was_built_last(run_python, tmp_path):
+    script = "import topk_jit; print(topk_jit.version(), topk_jit._native.__file__)"
+    package = tmp_path / "tools" / "python" / "topk_jit"
+    package.mkdir(parents=True)
+    staged = pathlib.Path(topk_jit.__file__).parent
+    for file in staged.glob("*.py"):
+        shutil.copy(file, package)
+    path = f"{package.parent}:{numpy.__path__[0]}/.."
+    with pytest.raises(AssertionError, match="topk_jit is not built"):
+        run_python(script, PYTHONPATH=path)
+    built = tmp_path / "build" / "dev" / "python" / "topk_jit"
+    built.mkdir(parents=True)
+    shutil.copy(topk_jit._native.__file__, built)
+    shutil.copy(staged.parents[1] / "libtopk_jit.so.0.1", tmp_path / "build" / "dev")
+    assert run_python(script, PYTHONPATH=path) == f"0.1.0 {built}/_native.abi3.so\n"
 
 
 def test_the_versions_agree():

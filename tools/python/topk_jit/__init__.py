@@ -17,8 +17,12 @@ from __future__ import annotations
 
 import sys as _sys
 
-from . import _errors, _frameworks, _library, _native
-from ._errors import (
+from ._source_tree import add_build_tree as _add_build_tree
+
+_add_build_tree(__path__)
+
+from . import _errors, _frameworks, _library, _native  # noqa: E402
+from ._errors import (  # noqa: E402
     CompilerError,
     DriverError,
     InvalidArgumentError,

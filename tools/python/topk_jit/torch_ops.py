@@ -134,8 +134,8 @@ def select(*arguments: Any) -> Any:
     score, topk = inputs[0], constants[1]
     raw_indices = None if raw_indices is False else raw_indices
     values = None if values is False else values
-    optional = (out, raw_indices, values, check_counts, workspace)
-    if all(tensor is None for tensor in optional):
+    no_second = raw_indices is None and values is None
+    if out is None and no_second and check_counts is None and workspace is None:
         out = torch.ops.topk_jit.select(*inputs, *constants)
     else:
         shape = (score.shape[0], topk)
