@@ -3,8 +3,8 @@
 """Runs pytest here and ends with the line that run_ctest.py counts.
 
 run.py [PYTEST_ARGUMENTS...]: all but the tests with real frameworks of the GPU.
-run.py --frameworks [PYTEST_ARGUMENTS...]: those alone; without torch it says how many there are, and
-ends with status 77. Python finds the package and the module fake_tensor by itself.
+run.py --frameworks [PYTEST_ARGUMENTS...]: those alone; without torch it says how many there are,
+and ends with status 77. Python finds the package and the module fake_tensor by itself.
 """
 import importlib.util
 import pathlib

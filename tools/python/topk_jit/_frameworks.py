@@ -39,12 +39,12 @@ def _numpy() -> Framework:
     )
 
 
-def _torch(tensor_type: type) -> Framework:
+def _torch(tensor_type: Any) -> Framework:
     torch = sys.modules["torch"]
     from . import torch_ops  # registers the operators
 
     torch_ops.bind()
-    if tensor_type.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:  # type: ignore[attr-defined]
+    if tensor_type.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
         return Framework(TRACED)
     raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     return Framework(

@@ -30,7 +30,8 @@ class Selection(NamedTuple):
         indices: (R, topk) int32 or int64: the positions as the layout writes them.
         raw_indices: (R, topk) int32: the positions in the row's window, slot by slot beside
             ``indices``; None unless asked for.
-        values: (R, topk) in the dtype of score: the scores, padded with -inf; None unless asked for.
+        values: (R, topk) in the dtype of score: the scores, padded with -inf; None unless asked
+            for.
     """
 
     indices: Any
@@ -72,7 +73,8 @@ def fast_topk(
     the greatest value. Values are copied bit for bit.
 
     Args:
-        values: 0 to 64 dimensions, float32, float16, bfloat16, float64, int32 or int64, any strides.
+        values: 0 to 64 dimensions, float32, float16, bfloat16, float64, int32 or int64, any
+            strides.
         topk: 1 to the size of ``dim``.
         dim: counts from the end if negative.
         out: values and indices to write to, instead of new ones: the shape of ``values`` with topk
@@ -91,7 +93,7 @@ def fast_topk(
     """
     out_values, out_indices = (None, None) if out is None else out
     if is_compiling():
-        return traced_fast_topk(values, topk, dim, out_values, out_indices, stream, context)  # type: ignore[no-any-return]
+        return traced_fast_topk(values, topk, dim, out_values, out_indices, stream, context)
     return _native.fast_topk(values, topk, dim, out_values, out_indices, stream, context)
 
 
@@ -167,13 +169,13 @@ def fast_topk_v2(
         TopkJitError: of the kinds that `prepare` raises, if it was not prepared.
     """
     if is_compiling():
-        return traced_select(  # type: ignore[no-any-return]
+        return traced_select(
             score, lengths, row_starts, row_ends, None, None, None,
             None, None, out, raw_indices, values, check_counts, workspace,
             "plain", topk, 0, next_n, compress_ratio, index_dtype, sorted, deterministic,
             tie_break, nan_last, pdl, max_sms, stream, context, False,
         )
-    return _native.select(  # type: ignore[no-any-return]
+    return _native.select(
         score, lengths, row_starts, row_ends, None, None, None,
         None, None, out, raw_indices, values, check_counts, workspace,
         "plain", topk, 0, next_n, compress_ratio, index_dtype, sorted, deterministic,
@@ -251,9 +253,8 @@ def fast_topk_transform_fused(
         context: a `Context` instead of the default one.
 
     Returns:
-        (B, topk) int32, of the framework and on the device of score, or ``out``: slots; each row has
-        first those of its min(topk, length) largest
-        scores, then -1. When a row has no more than topk columns, its positions are in
+        (B, topk) int32, of the framework and on the device of score, or ``out``: slots; each row
+        has first those of its min(topk, length) largest scores, then -1. When a row has no more than topk columns, its positions are in
         ascending order; otherwise the order is open unless an option asks for one.
 
     Raises:
@@ -264,15 +265,15 @@ def fast_topk_transform_fused(
         TopkJitError: of the kinds that `prepare` raises, if it was not prepared.
     """
     if is_compiling():
-        return traced_select(  # type: ignore[no-any-return]
-            score, lengths, row_starts, row_ends, page_table_size_1, page_table_row_starts, cu_seqlens_q,
-            row_to_batch, None, out, raw_indices, values, check_counts, workspace,
+        return traced_select(
+            score, lengths, row_starts, row_ends, page_table_size_1, page_table_row_starts,
+            cu_seqlens_q, row_to_batch, None, out, raw_indices, values, check_counts, workspace,
             "paged", topk, page_size, next_n, compress_ratio, index_dtype, sorted, deterministic,
             tie_break, nan_last, pdl, max_sms, stream, context, False,
         )
-    return _native.select(  # type: ignore[no-any-return]
-        score, lengths, row_starts, row_ends, page_table_size_1, page_table_row_starts, cu_seqlens_q,
-        row_to_batch, None, out, raw_indices, values, check_counts, workspace,
+    return _native.select(
+        score, lengths, row_starts, row_ends, page_table_size_1, page_table_row_starts,
+        cu_seqlens_q, row_to_batch, None, out, raw_indices, values, check_counts, workspace,
         "paged", topk, page_size, next_n, compress_ratio, index_dtype, sorted, deterministic,
         tie_break, nan_last, pdl, max_sms, stream, context, False,
     )
@@ -350,13 +351,13 @@ def fast_topk_transform_ragged_fused(
         TopkJitError: of the kinds that `prepare` raises, if it was not prepared.
     """
     if is_compiling():
-        return traced_select(  # type: ignore[no-any-return]
+        return traced_select(
             score, lengths, row_starts, row_ends, None, None, None,
             None, topk_indices_offset, out, raw_indices, values, check_counts, workspace,
             "ragged", topk, 0, next_n, compress_ratio, index_dtype, sorted, deterministic,
             tie_break, nan_last, pdl, max_sms, stream, context, False,
         )
-    return _native.select(  # type: ignore[no-any-return]
+    return _native.select(
         score, lengths, row_starts, row_ends, None, None, None,
         None, topk_indices_offset, out, raw_indices, values, check_counts, workspace,
         "ragged", topk, 0, next_n, compress_ratio, index_dtype, sorted, deterministic,
@@ -447,13 +448,13 @@ def select(
         TopkJitError: of the kinds that `prepare` raises, if it was not prepared.
     """
     if is_compiling():
-        return traced_select(  # type: ignore[no-any-return]
+        return traced_select(
             score, lengths, row_starts, row_ends, page_table, page_table_row_starts, cu_seqlens_q,
             row_to_batch, topk_indices_offset, out, raw_indices, values, check_counts, workspace,
             layout, topk, page_size, next_n, compress_ratio, index_dtype, sorted, deterministic,
             tie_break, nan_last, pdl, max_sms, stream, context, True,
         )
-    return _native.select(  # type: ignore[no-any-return]
+    return _native.select(
         score, lengths, row_starts, row_ends, page_table, page_table_row_starts, cu_seqlens_q,
         row_to_batch, topk_indices_offset, out, raw_indices, values, check_counts, workspace,
         layout, topk, page_size, next_n, compress_ratio, index_dtype, sorted, deterministic,

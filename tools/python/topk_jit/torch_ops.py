@@ -161,7 +161,7 @@ def fast_topk(*arguments: Any) -> Any:
 
 
 def bind() -> None:
-    """Lets the functions of the package ask torch whether it compiles them, as cheaply as can be."""
+    """Lets the functions of the package ask torch whether it compiles them."""
     compiling = getattr(torch.compiler, "is_dynamo_compiling", torch.compiler.is_compiling)
     _functions.is_compiling = compiling
     _functions.traced_select = select
