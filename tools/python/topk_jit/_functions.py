@@ -254,8 +254,9 @@ def fast_topk_transform_fused(
 
     Returns:
         (B, topk) int32, of the framework and on the device of score, or ``out``: slots; each row
-        has first those of its min(topk, length) largest scores, then -1. When a row has no more than topk columns, its positions are in
-        ascending order; otherwise the order is open unless an option asks for one.
+        has first those of its min(topk, length) largest scores, then -1. When a row has no more
+        than topk columns, its positions are in ascending order; otherwise the order is open unless
+        an option asks for one.
 
     Raises:
         InvalidArgumentError: a shape, dtype, device, stride or number is wrong; the message says
