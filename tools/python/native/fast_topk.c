@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "allocation.h"
 #include "context.h"
 #include "driver.h"
 #include "framework.h"
@@ -12,7 +13,7 @@ enum { INPUT, VALUES_OUT, INDICES_OUT, VIEW_COUNT };
 
 typedef struct line_selection {
     tkp_state *state;
-    const tkp_framework *framework;
+    tkp_framework *framework;
     int64_t topk, dim;
     PyObject *outputs[2]; /* new references */
     bool allocated;
@@ -51,11 +52,11 @@ static int allocate(line_selection *self, PyObject *like)
     const DLTensor *view = &self->views[INPUT].tensor;
     self->allocated = true;
     self->outputs[0] =
-        tkp_framework_allocate(self->framework, like, view, shape, dimensions, TKP_ALIKE);
+        tkp_allocate(self->state, self->framework, like, view, shape, dimensions, TKP_ALIKE);
     if (self->outputs[0] == NULL)
         return -1;
     self->outputs[1] =
-        tkp_framework_allocate(self->framework, like, view, shape, dimensions, TKP_INT64);
+        tkp_allocate(self->state, self->framework, like, view, shape, dimensions, TKP_INT64);
     return self->outputs[1] == NULL ? -1 : 0;
 }
 
@@ -149,7 +150,7 @@ static void close_views(line_selection *self)
 static PyObject *result_of(line_selection *self)
 {
     for (int i = 0; self->allocated && i < 2; i++) {
-        self->outputs[i] = tkp_framework_finish(self->framework, self->outputs[i]);
+        self->outputs[i] = tkp_allocation_finish(self->framework, self->outputs[i]);
         if (self->outputs[i] == NULL)
             return NULL;
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "framework.h"
 
-#include <string.h>
-
 /** The table of the type, in a layout that is known here; NULL without an exception if none. */
 static const tkp_exchange *find_exchange(tkp_state *state, PyTypeObject *type)
 {
@@ -28,19 +26,21 @@ static PyObject *unless_none(PyObject *object)
 /** Fills a record from what classify() says. */
 static int read_answer(tkp_framework *record, PyObject *answer)
 {
-    PyObject *exporter, *stream, *allocate, *int32, *int64, *alike, *wrap;
-    int how, takes_like, immutable;
-    if (!PyArg_ParseTuple(answer, "iOOOpOOOOp", &how, &exporter, &stream, &allocate, &takes_like,
-                          &int32, &int64, &alike, &wrap, &immutable))
+    PyObject *exporter, *stream, *allocate, *int32, *int64, *alike, *here, *device, *wrap;
+    int how, takes, immutable;
+    if (!PyArg_ParseTuple(answer, "iOOOiOOOOOOp", &how, &exporter, &stream, &allocate, &takes,
+                          &int32, &int64, &alike, &here, &device, &wrap, &immutable))
         return -1;
     record->how = (tkp_export)how;
     record->exporter = unless_none(exporter);
     record->stream = unless_none(stream);
     record->allocate = unless_none(allocate);
-    record->allocate_takes_like = takes_like;
+    record->takes = (tkp_takes)takes;
     record->keywords[TKP_INT32] = unless_none(int32);
     record->keywords[TKP_INT64] = unless_none(int64);
     record->allocate_alike = unless_none(alike);
+    record->allocate_here = unless_none(here);
+    record->current_device = unless_none(device);
     record->wrap = unless_none(wrap);
     record->immutable = immutable;
     record->versioned = true;
@@ -56,6 +56,10 @@ static void release(tkp_framework *record)
     Py_XDECREF(record->keywords[TKP_INT32]);
     Py_XDECREF(record->keywords[TKP_INT64]);
     Py_XDECREF(record->allocate_alike);
+    Py_XDECREF(record->allocate_here);
+    Py_XDECREF(record->current_device);
+    for (int i = 0; i < TKP_ELEMENT_COUNT; i++)
+        Py_XDECREF(record->recent[i].arguments);
     Py_XDECREF(record->wrap);
     PyMem_Free(record);
 }
@@ -159,82 +163,6 @@ int tkp_framework_stream(tkp_state *state, const tkp_framework *framework, PyObj
     return -1;
 }
 
-static PyObject *shape_tuple(const int64_t *shape, int dimensions)
-{
-    PyObject *tuple = PyTuple_New(dimensions);
-    for (int i = 0; tuple != NULL && i < dimensions; i++) {
-        PyObject *size = PyLong_FromLongLong(shape[i]);
-        if (size == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SetItem(tuple, i, size);
-    }
-    return tuple;
-}
-
-static void raise_from_producer(void *user, const char *kind, const char *message)
-{
-    (void)user;
-    bool memory = strcmp(kind, "MemoryError") == 0;
-    PyErr_SetString(memory ? PyExc_MemoryError : PyExc_RuntimeError, message);
-}
-
-static PyObject *allocate_by_exchange(const tkp_exchange *exchange, const DLTensor *view,
-                                      int64_t *shape, int dimensions, tkp_element element)
-{
-    DLTensor prototype = {
-        .device = view->device,
-        .ndim = dimensions,
-        .dtype = view->dtype,
-        .shape = shape,
-    };
-    if (element != TKP_ALIKE)
-        prototype.dtype = (DLDataType){kDLInt, element == TKP_INT64 ? 64 : 32, 1};
-    tkp_managed_tensor *managed = NULL;
-    void *object = NULL;
-    if (exchange->allocate(&prototype, &managed, NULL, raise_from_producer) != 0 ||
-        exchange->import_managed(managed, &object) != 0)
-        return NULL;
-    return object;
-}
-
-PyObject *tkp_framework_allocate(const tkp_framework *framework, PyObject *like,
-                                 const DLTensor *view, int64_t *shape, int dimensions,
-                                 tkp_element element)
-{
-    if (framework->allocate == NULL && framework->exchange != NULL)
-        return allocate_by_exchange(framework->exchange, view, shape, dimensions, element);
-    if (framework->allocate == NULL) {
-        PyErr_SetString(PyExc_TypeError, "out is not given, expected a tensor to write to: how "
-                                         "this framework allocates is not known");
-        return NULL;
-    }
-    PyObject *sizes = shape_tuple(shape, dimensions);
-    if (sizes == NULL)
-        return NULL;
-    PyObject *result = NULL;
-    if (element == TKP_ALIKE) {
-        result = PyObject_CallFunctionObjArgs(framework->allocate_alike, like, sizes, NULL);
-    } else {
-        PyObject *arguments =
-            framework->allocate_takes_like ? PyTuple_Pack(2, like, sizes) : PyTuple_Pack(1, sizes);
-        if (arguments != NULL)
-            result = PyObject_Call(framework->allocate, arguments, framework->keywords[element]);
-        Py_XDECREF(arguments);
-    }
-    Py_DECREF(sizes);
-    return result;
-}
-
-PyObject *tkp_framework_finish(const tkp_framework *framework, PyObject *allocated)
-{
-    if (framework->wrap == NULL)
-        return allocated;
-    PyObject *wrapped = PyObject_CallFunctionObjArgs(framework->wrap, allocated, NULL);
-    Py_DECREF(allocated);
-    return wrapped;
-}
-
 void tkp_frameworks_clear(tkp_state *state)
 {
     for (size_t i = 0; i < TKP_FRAMEWORK_SLOTS; i++)
@@ -254,6 +182,8 @@ int tkp_frameworks_traverse(tkp_state *state, visitproc visit, void *arg)
             Py_VISIT(f->stream);
             Py_VISIT(f->allocate);
             Py_VISIT(f->allocate_alike);
+            Py_VISIT(f->allocate_here);
+            Py_VISIT(f->current_device);
             Py_VISIT(f->wrap);
         }
     return 0;

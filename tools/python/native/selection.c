@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "allocation.h"
 #include "driver.h"
 #include "number.h"
 #include "tensor.h"
@@ -11,8 +12,8 @@
 typedef struct selection {
     tkp_state *state;
     tkp_request *request;
-    const tkp_framework *framework; /* of score */
-    int opened[TKP_TENSOR_COUNT];   /* views that hold something, in order */
+    tkp_framework *framework;     /* of score */
+    int opened[TKP_TENSOR_COUNT]; /* views that hold something, in order */
     int opened_count;
     PyObject *allocated[TKP_TENSOR_COUNT]; /* owned outputs */
     tkp_view views[TKP_TENSOR_COUNT];      /* those of absent tensors are never touched */
@@ -106,8 +107,8 @@ static int allocate(selection *self, int place, tkp_element element)
     const DLTensor *score = &self->views[TKP_SCORE].tensor;
     int64_t topk = self->request->args.topk;
     int64_t shape[2] = {score->ndim > 0 ? score->shape[0] : 0, topk > 0 ? topk : 0};
-    self->allocated[place] = tkp_framework_allocate(
-        self->framework, self->request->tensors[TKP_SCORE], score, shape, 2, element);
+    self->allocated[place] = tkp_allocate(
+        self->state, self->framework, self->request->tensors[TKP_SCORE], score, shape, 2, element);
     if (self->allocated[place] == NULL)
         return -1;
     return open_view(self, place, self->allocated[place]);
@@ -295,7 +296,7 @@ static PyObject *output(selection *self, int place)
     PyObject *result = self->allocated[place];
     if (result != NULL) {
         self->allocated[place] = NULL;
-        return tkp_framework_finish(self->framework, result);
+        return tkp_allocation_finish(self->framework, result);
     }
     result = self->request->tensors[place];
     if (result == NULL)

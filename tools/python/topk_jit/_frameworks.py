@@ -12,6 +12,9 @@ from typing import Any, Callable, NamedTuple, Optional
 # How a tensor is read, as in native/framework.h.
 EXCHANGE, ARRAY_STRUCT, FUNCTION, DLPACK, TRACED = range(5)
 
+# What `allocate` takes before its keywords, likewise.
+SHAPE, LIKE, SIZES = range(3)
+
 
 class Framework(NamedTuple):
     """Answer of `classify`; the order is that of native/framework.c."""
@@ -20,10 +23,12 @@ class Framework(NamedTuple):
     exporter: Optional[Callable[[Any], Any]] = None
     stream: Optional[Callable[[int], int]] = None
     allocate: Optional[Callable[..., Any]] = None
-    allocate_takes_like: bool = False
+    takes: int = SHAPE
     int32: Optional[dict[str, Any]] = None
     int64: Optional[dict[str, Any]] = None
-    allocate_alike: Optional[Callable[[Any, tuple[int, ...]], Any]] = None
+    allocate_alike: Optional[Callable[..., Any]] = None
+    allocate_here: Optional[Callable[[tuple[int, ...], tuple[int, ...], Any], Any]] = None
+    current_device: Optional[Callable[[], int]] = None
     wrap: Optional[Callable[[Any], Any]] = None
     immutable: bool = False
 
@@ -39,6 +44,37 @@ def _numpy() -> Framework:
     )
 
 
+def _torch_allocation(torch: Any, tensor_type: Any) -> dict[str, Any]:
+    """How results are made. All there is about it is here; what else could be is timed by
+    ``tools/bench/bench_python.py torch-empty``.
+
+    On the current GPU by what the code that torch compiles allocates with: the memory is of the
+    same allocator, the tensor is like any other, and no operator is dispatched. It makes plain
+    tensors, so that subclasses are left to new_empty(), and so is what is on another GPU or on the
+    CPU, or a torch that has no such function. new_empty() is given sizes and no tuple of them: of
+    what is in a tuple torch 2.11 asks for a __torch_function__, and drops the exception.
+
+    Not by the exchange API: a tensor that came through DLPack is not known to torch's allocator as
+    one of its own. record_stream() on it does nothing, so that its memory may be given to another
+    tensor while a stream still works on it, and it cannot be resized.
+    """
+    here: dict[str, Any] = {}
+    if tensor_type in (torch.Tensor, torch.nn.Parameter):
+        guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+        allocate = getattr(guards, "_empty_strided_cuda", None)
+        current = getattr(torch._C, "_cuda_getDevice", None)
+        if allocate is not None and current is not None:
+            here = {"allocate_here": allocate, "current_device": current}
+    return {
+        "allocate": torch.Tensor.new_empty,
+        "takes": SIZES,
+        "int32": {"dtype": torch.int32},
+        "int64": {"dtype": torch.int64},
+        "allocate_alike": torch.Tensor.new_empty,
+        **here,
+    }
+
+
 def _torch(tensor_type: Any) -> Framework:
     torch = sys.modules["torch"]
     from . import torch_ops  # registers the operators
@@ -51,13 +87,7 @@ def _torch(tensor_type: Any) -> Framework:
         EXCHANGE,  # or, before torch 2.10, what it has instead
         exporter=torch.utils.dlpack.to_dlpack,
         stream=raw_stream or (lambda device: torch.cuda.current_stream(device).cuda_stream),
-        # Not by the exchange API: memory that came through DLPack is not known to torch's
-        # allocator, and record_stream() on it does nothing.
-        allocate=torch.Tensor.new_empty,
-        allocate_takes_like=True,
-        int32={"dtype": torch.int32},
-        int64={"dtype": torch.int64},
-        allocate_alike=torch.Tensor.new_empty,
+        **_torch_allocation(torch, tensor_type),
     )
 
 
@@ -76,7 +106,7 @@ def _cupy() -> Framework:
         DLPACK,
         stream=stream,
         allocate=allocate,
-        allocate_takes_like=True,
+        takes=LIKE,
         int32={"dtype": "int32"},
         int64={"dtype": "int64"},
         allocate_alike=allocate,
@@ -102,7 +132,7 @@ def _jax() -> Framework:
         FUNCTION,
         exporter=lambda array: array.__dlpack__(),
         allocate=allocate,
-        allocate_takes_like=True,
+        takes=LIKE,
         int32={"dtype": "int32"},
         int64={"dtype": "int64"},
         allocate_alike=allocate,
