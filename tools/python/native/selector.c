@@ -3,12 +3,17 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 #include "selection.h"
 
+typedef PyObject *vectorcall(PyObject *object, PyObject *const *arguments, size_t flagged_count,
+                             PyObject *keywords);
+
 typedef struct selector {
     PyObject_HEAD tkp_state *state;
-    PyObject *context; /* None = the default one */
+    vectorcall *vectorcall; /* where Python looks for it */
+    PyObject *context;      /* None = the default one */
     tkp_request options;
     bool open;
 } selector;
@@ -36,48 +41,87 @@ static PyObject **place_of(tkp_state *state, tkp_request *request, PyObject *key
     return NULL;
 }
 
-static int read_keywords(tkp_state *state, tkp_request *request, PyObject *keywords)
+static int read_keyword(tkp_state *state, tkp_request *request, PyObject *keyword, PyObject *value)
 {
-    PyObject *keyword, *value;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(keywords, &position, &keyword, &value)) {
-        PyObject **place = place_of(state, request, keyword);
-        if (place == NULL) {
-            PyErr_Format(PyExc_TypeError, "unexpected keyword argument %R", keyword);
-            return -1;
-        }
-        if (*place != NULL) {
-            PyErr_Format(PyExc_TypeError, "%U is given twice", keyword);
-            return -1;
-        }
-        *place = value;
+    PyObject **place = place_of(state, request, keyword);
+    if (place == NULL) {
+        PyErr_Format(PyExc_TypeError, "unexpected keyword argument %R", keyword);
+        return -1;
     }
+    if (*place != NULL) {
+        PyErr_Format(PyExc_TypeError, "%U is given twice", keyword);
+        return -1;
+    }
+    *place = value;
     return 0;
 }
 
-static PyObject *call(PyObject *object, PyObject *arguments, PyObject *keywords)
+/** A request with the options of the selector and the positional arguments. */
+static int begin(const selector *self, tkp_request *request, PyObject *const *arguments,
+                 Py_ssize_t count)
 {
-    const selector *self = (selector *)object;
-    Py_ssize_t count = PyTuple_Size(arguments);
     if (!self->open || count > 2) {
         PyErr_SetString(PyExc_TypeError, self->open
                                              ? "more than 2 positional arguments, expected score "
                                                "and lengths, the rest by keyword"
                                              : "Selector.__init__ was not called");
-        return NULL;
+        return -1;
     }
-    tkp_request request = self->options;
+    *request = self->options;
     if (count > 0)
-        request.tensors[TKP_SCORE] = PyTuple_GetItem(arguments, 0);
+        request->tensors[TKP_SCORE] = arguments[0];
     if (count > 1)
-        request.tensors[TKP_LENGTHS] = PyTuple_GetItem(arguments, 1);
-    if (keywords != NULL && read_keywords(self->state, &request, keywords) != 0)
-        return NULL;
-    if (request.tensors[TKP_SCORE] == NULL) {
+        request->tensors[TKP_LENGTHS] = arguments[1];
+    return 0;
+}
+
+static PyObject *finish(const selector *self, tkp_request *request)
+{
+    if (request->tensors[TKP_SCORE] == NULL) {
         PyErr_SetString(PyExc_TypeError, "score is not given, expected a tensor");
         return NULL;
     }
-    return tkp_selection_run(self->state, self->context, &request);
+    return tkp_selection_run(self->state, self->context, request);
+}
+
+static PyObject *call(PyObject *object, PyObject *arguments, PyObject *keywords)
+{
+    const selector *self = (selector *)object;
+    tkp_request request;
+    PyObject *positional[2] = {NULL, NULL};
+    Py_ssize_t count = PyTuple_Size(arguments);
+    for (Py_ssize_t i = 0; i < count && i < 2; i++)
+        positional[i] = PyTuple_GetItem(arguments, i);
+    if (begin(self, &request, positional, count) != 0)
+        return NULL;
+    PyObject *keyword, *value;
+    Py_ssize_t position = 0;
+    while (keywords != NULL && PyDict_Next(keywords, &position, &keyword, &value))
+        if (read_keyword(self->state, &request, keyword, value) != 0)
+            return NULL;
+    return finish(self, &request);
+}
+
+/* What PEP 590 says of a call without a tuple and a dictionary. It has been as it is since Python
+   3.9, but the stable ABI has it by name only from 3.12 on; before, Python subclasses, which is
+   what every selector is one of, do not inherit it and are called by call(). */
+enum { HAS_VECTORCALL = 1 << 11 };
+static const size_t arguments_offset = (size_t)1 << (8 * sizeof(size_t) - 1);
+
+static PyObject *call_fast(PyObject *object, PyObject *const *arguments, size_t flagged_count,
+                           PyObject *keywords)
+{
+    const selector *self = (selector *)object;
+    tkp_request request;
+    Py_ssize_t count = (Py_ssize_t)(flagged_count & ~arguments_offset);
+    if (begin(self, &request, arguments, count) != 0)
+        return NULL;
+    Py_ssize_t keyword_count = keywords == NULL ? 0 : PyTuple_Size(keywords);
+    for (Py_ssize_t i = 0; i < keyword_count; i++)
+        if (read_keyword(self->state, &request, PyTuple_GetItem(keywords, i),
+                         arguments[count + i]) != 0)
+            return NULL;
+    return finish(self, &request);
 }
 
 static PyObject *open_selector(PyObject *object, PyObject *arguments)
@@ -112,8 +156,10 @@ static PyObject *new_selector(PyTypeObject *type, PyObject *arguments, PyObject 
         return NULL;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     selector *self = (selector *)allocate(type, 0);
-    if (self != NULL)
+    if (self != NULL) {
         self->state = state;
+        self->vectorcall = call_fast;
+    }
     return (PyObject *)self;
 }
 
@@ -146,6 +192,11 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(selector, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot slots[] = {
     {Py_tp_new, new_selector},
     {Py_tp_dealloc, dealloc},
@@ -153,6 +204,7 @@ static PyType_Slot slots[] = {
     {Py_tp_clear, clear},
     {Py_tp_call, call},
     {Py_tp_methods, methods},
+    {Py_tp_members, members},
     {Py_tp_doc, "A selection whose options are read once, without its Python side."},
     {0, NULL},
 };
@@ -160,6 +212,6 @@ static PyType_Slot slots[] = {
 PyType_Spec tkp_selector_spec = {
     .name = "topk_jit._native.Selector",
     .basicsize = sizeof(selector),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | HAS_VECTORCALL,
     .slots = slots,
 };
