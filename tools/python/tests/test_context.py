@@ -57,7 +57,8 @@ def test_a_wrong_option_is_named(options, text):
 
 
 def test_lists_of_directories_are_joined(tmp_path):
-    with topk_jit.Context(ro_dirs=[tmp_path / "a", str(tmp_path / "b")]) as context:
+    ro_dirs = [tmp_path / "a", str(tmp_path / "b")]
+    with topk_jit.Context(ro_dirs=ro_dirs, cache_dir=tmp_path / "c") as context:
         text = topk_jit.explain(topk_jit.Spec(), "sm_90", context=context)
     assert f"{tmp_path}/a" in text and f"{tmp_path}/b" in text
 

@@ -186,6 +186,75 @@ except ValueError as error:
 """) == "device is 'cpu', expected a number or 'cuda:N'\n"
 
 
+def test_results_are_made_on_the_current_gpu_or_beside_the_score(run):
+    """By functions as torch has them: one for the current GPU, one for all others."""
+    assert run("""
+from topk_jit import _frameworks
+
+dtypes = {"int32": (0, 32), "int64": (0, 64), "float32": (2, 32)}
+current = 0
+
+def here(*arguments):
+    print("here", *arguments)
+    return new(*arguments[0], dtype=dtypes[arguments[2]])
+
+def beside(like, *sizes, dtype="float32"):
+    print("beside", sizes, dtype)
+    return new(*(() if sizes == ((),) else sizes), dtype=dtypes[dtype])
+
+fake_tensor.Tensor.__module__ = "torch"
+fake_tensor.Tensor.dtype = "float32"
+_frameworks._torch = lambda tensor_type: _frameworks.Framework(
+    _frameworks.EXCHANGE, allocate=beside, takes=_frameworks.SIZES, int32={"dtype": "int32"},
+    int64={"dtype": "int64"}, allocate_alike=beside, allocate_here=here,
+    current_device=lambda: current,
+)
+for topk in (16, 16, 8):
+    topk_jit.fast_topk_v2(score, lengths, topk)
+topk_jit.fast_topk(new(3, 5, 7, dtype=(2, 32)), 2, 1)
+topk_jit.fast_topk(new(3, 0, 7, dtype=(2, 32)), 2, 2)
+topk_jit.fast_topk(new(*[1] * 5, dtype=(2, 32)), 1, 0)
+current = 1
+topk_jit.fast_topk_v2(score, lengths, 16)
+topk_jit.fast_topk(new(dtype=(2, 32)), 1, 0)
+""").splitlines() == [
+        "here (4, 16) (16, 1) int32",
+        "here (4, 16) (16, 1) int32",
+        "here (4, 8) (8, 1) int32",
+        "here (3, 2, 7) (14, 7, 1) float32",
+        "here (3, 2, 7) (14, 7, 1) int64",
+        "here (3, 0, 2) (2, 2, 1) float32",
+        "here (3, 0, 2) (2, 2, 1) int64",
+        "here (1, 1, 1, 1, 1) (1, 1, 1, 1, 1) float32",
+        "here (1, 1, 1, 1, 1) (1, 1, 1, 1, 1) int64",
+        "beside (4, 16) int32",
+        "beside ((),) float32",
+        "beside ((),) int64",
+    ]
+
+
+def test_what_a_framework_raises_when_it_allocates_is_raised(run):
+    assert run("""
+from topk_jit import _frameworks
+
+def fail(*arguments):
+    raise MemoryError(arguments)
+
+fake_tensor.Tensor.__module__ = "torch"
+framework = _frameworks.Framework(
+    _frameworks.EXCHANGE, allocate=lambda *_, **__: 1 // 0, takes=_frameworks.SIZES,
+    int32={"dtype": "int32"}, int64={"dtype": "int64"}, allocate_here=fail,
+    current_device=lambda: current(),
+)
+_frameworks._torch = lambda tensor_type: framework
+for current in (lambda: 0, lambda: 1, lambda: None, lambda: int("x")):
+    try:
+        topk_jit.fast_topk_v2(score, lengths, 16)
+    except Exception as error:
+        print(type(error).__name__)
+""").splitlines() == ["MemoryError", "ZeroDivisionError", "TypeError", "ValueError"]
+
+
 def test_cupy_works_on_its_current_stream(run):
     """A module as CuPy is, on a GPU, from before DLPack 1.0."""
     assert run("""

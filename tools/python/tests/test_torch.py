@@ -74,7 +74,7 @@ def test_layouts(device):
 @pytest.mark.parametrize("topk", [1, 5])
 @pytest.mark.parametrize("dim", [0, -1])
 def test_fast_topk_is_torch_topk(device, topk, dim):
-    values = score_of(device=device)
+    values = score_of(rows=8, device=device)
     got, indices = topk_jit.fast_topk(values, topk, dim)
     want = values.topk(topk, dim)
     assert torch.equal(got, want.values) and indices.dtype == torch.int64
@@ -96,6 +96,27 @@ def test_parameters_and_inference_mode(device):
     assert torch.equal(v2(torch.nn.Parameter(score), None).cpu(), expected(score, 16))
     with torch.inference_mode():
         assert torch.equal(v2(score_of(device=device), None).cpu(), expected(score, 16))
+
+
+def test_results_of_a_subclass_are_of_it(device):
+    class Scores(torch.Tensor):
+        pass
+
+    score = score_of(device=device).as_subclass(Scores)
+    indices = v2(score, None)
+    assert type(indices) is type(score.new_empty(1)) and indices.device == score.device
+    assert torch.equal(indices.cpu().as_subclass(torch.Tensor), expected(score_of(), 16))
+
+
+def test_results_are_as_new_empty_makes_them(device):
+    score = score_of(device=device)
+    for indices in (v2(score, None), v2(torch.nn.Parameter(score), None)):
+        assert indices.is_contiguous() and not indices.requires_grad and indices._base is None
+        assert indices.untyped_storage().nbytes() == indices.nbytes
+        indices.resize_(8, 32)
+    with torch.inference_mode():
+        assert v2(score, None).is_inference()
+    assert not v2(score, None).is_inference()
 
 
 def test_wrong_tensors_are_named(device):
@@ -120,6 +141,18 @@ def test_the_second_gpu_need_not_be_the_current_one():
     assert torch.cuda.current_device() == 0
     with pytest.raises(ValueError, match="lengths"):
         v2(score, int32(1, 2, 3, 4, device="cuda:0"))
+
+
+@needs_two_gpus
+@pytest.mark.parametrize("current", [0, 1])
+@pytest.mark.parametrize("number", [0, 1])
+def test_results_are_beside_the_score_whatever_gpu_is_current(current, number):
+    score = score_of(8, 300, device=f"cuda:{number}")
+    with torch.cuda.device(current):
+        indices = v2(score, None)
+        values, places = topk_jit.fast_topk(score, 5, -1)
+    assert {t.device for t in (indices, values, places)} == {score.device}
+    assert torch.equal(indices.cpu(), expected(score, 16))
 
 
 @needs_gpu
@@ -201,18 +234,40 @@ def test_prepare_runs_while_another_thread_captures():
     assert not failed and torch.equal(doubled, score * 2)
 
 
+def memory_in_use():
+    gc.collect()  # what is still in a cycle would go at some other time
+    torch.cuda.synchronize()
+    return torch.cuda.memory_allocated()
+
+
 @needs_gpu
 def test_results_are_known_to_the_allocator():
-    """record_stream() on them works: their memory came from torch."""
     score = score_of(device="cuda")
+    kept = [v2(score, None)]
+    before = memory_in_use()
+    kept.append(v2(score, None))
+    alive = memory_in_use()
+    size = kept[-1].nbytes
+    del kept[-1]
+    assert alive - before >= size and alive - memory_in_use() >= size
+
+
+@needs_gpu
+def test_record_stream_keeps_the_memory_of_a_result():
+    score, stream = score_of(device="cuda"), torch.cuda.Stream()
     v2(score, None)
     torch.cuda.synchronize()
-    before = torch.cuda.memory_allocated()
     indices = v2(score, None)
-    assert torch.cuda.memory_allocated() > before
+    address = indices.data_ptr()
     del indices
-    gc.collect()
-    assert torch.cuda.memory_allocated() == before
+    indices = v2(score, None)
+    assert indices.data_ptr() == address  # used again at once
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(50_000_000)
+    indices.record_stream(stream)
+    del indices
+    assert v2(score, None).data_ptr() != address
+    torch.cuda.synchronize()
 
 
 def test_threads(device):
