@@ -63,6 +63,7 @@ class Wheel(unittest.TestCase):
 
     def test_it_has_library_templates_packs_and_types(self):
         for name in ("_native.abi3.so", "lib/libtopk_jit.so.0.1", "py.typed", "_native.pyi",
+                     "compat/sglang.py", "compat/vllm.py",
                      "share/topk_jit/cache/model.tkp",
                      "share/topk_jit/kernel_templates/select_whole.cu"):
             self.assertIn(f"topk_jit/{name}", self.names())
