@@ -225,20 +225,27 @@ static void take_top(walker *walk, int dir_fd, const char *directory, const char
 
 typedef void take_name(walker *walk, int dir_fd, const char *directory, const char *name);
 
-/* @param name  NULL = the root itself. @return NULL with errno; ENOENT if it is not there */
-static DIR *open_directory(int root_fd, const char *name)
+/* Opens a directory in another one; a link is none. @return a descriptor, or -1 with errno */
+static int open_directory(int dir_fd, const char *leaf)
 {
-    const int fd =
-        openat(root_fd, name != NULL ? name : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return openat(dir_fd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static DIR *list_directory(int dir_fd, const char *leaf)
+{
+    const int fd = open_directory(dir_fd, leaf);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     if (directory == NULL && fd >= 0)
         tkj_os_close(fd);
     return directory;
 }
 
-static void walk_directory(walker *walk, const char *name, take_name *take)
+/* @param leaf  the directory, in dir_fd
+   @param name  the same, below the root; NULL = the root itself */
+static void walk_directory(walker *walk, int dir_fd, const char *leaf, const char *name,
+                           take_name *take)
 {
-    DIR *directory = open_directory(walk->root_fd, name);
+    DIR *directory = list_directory(dir_fd, leaf);
     if (directory == NULL) {
         add_unreadable(walk, NULL, name != NULL ? name : ".", errno);
         return;
@@ -267,17 +274,29 @@ static int compare_others(const void *a, const void *b)
     return strcmp(((const tkj_walk_other *)a)->name, ((const tkj_walk_other *)b)->name);
 }
 
-static void walk_entries(walker *walk)
+static void walk_shard(walker *walk, int layout_fd, unsigned number)
 {
-    for (unsigned i = 0; walk->found->complete && i < DIRECTORIES; i++) {
-        char name[DIRECTORY_NAME_SIZE];
-        snprintf(name, sizeof name, TKJ_LAYOUT_DIR "/%02x", i);
-        const size_t first = walk->found->entry_count;
-        walk_directory(walk, name, take_entry);
-        const size_t count = walk->found->entry_count - first;
-        if (count > 1)
-            qsort(walk->found->entries + first, count, sizeof(tkj_walk_entry), compare_entries);
+    char name[DIRECTORY_NAME_SIZE];
+    snprintf(name, sizeof name, TKJ_LAYOUT_DIR "/%02x", number);
+    const size_t first = walk->found->entry_count;
+    walk_directory(walk, layout_fd, name + sizeof TKJ_LAYOUT_DIR, name, take_entry);
+    const size_t count = walk->found->entry_count - first;
+    if (count > 1)
+        qsort(walk->found->entries + first, count, sizeof(tkj_walk_entry), compare_entries);
+}
+
+/* @return false if the directory of all of them cannot be opened */
+static bool walk_entries(walker *walk)
+{
+    const int layout_fd = open_directory(walk->root_fd, TKJ_LAYOUT_DIR);
+    if (layout_fd < 0) {
+        add_unreadable(walk, NULL, TKJ_LAYOUT_DIR, errno);
+        return false;
     }
+    for (unsigned i = 0; walk->found->complete && i < DIRECTORIES; i++)
+        walk_shard(walk, layout_fd, i);
+    tkj_os_close(layout_fd);
+    return true;
 }
 
 static walker begin(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out)
@@ -296,10 +315,10 @@ void tkj_walk_all(const topk_jit_allocator *allocator, int root_fd, tkj_walk *ou
 {
     walker walk = begin(allocator, root_fd, out);
     walk.wants_others = true;
-    walk_entries(&walk);
-    walk_directory(&walk, NULL, take_top);
-    walk_directory(&walk, TKJ_LAYOUT_DIR, take_directory);
-    walk_directory(&walk, TKJ_PUBLISH_DIR, take_temporary);
+    if (walk_entries(&walk))
+        walk_directory(&walk, root_fd, TKJ_LAYOUT_DIR, TKJ_LAYOUT_DIR, take_directory);
+    walk_directory(&walk, root_fd, ".", NULL, take_top);
+    walk_directory(&walk, root_fd, TKJ_PUBLISH_DIR, TKJ_PUBLISH_DIR, take_temporary);
     if (out->other_count > 1)
         qsort(out->others, out->other_count, sizeof out->others[0], compare_others);
 }

@@ -60,9 +60,14 @@ typedef struct tkj_file {
     ino_t inode;
 } tkj_file;
 
+/** Opens what is below a directory, following no symlink on the way: whoever may write there cannot
+ *  lead elsewhere. @return a descriptor, or -1 with errno (ENOTDIR, ELOOP: a symlink) */
+int tkj_os_open_below(int dir_fd, const char *path, int flags);
+
 /**
- * Opens a file below a directory descriptor, following no symlink in its last component (errno
+ * Opens a file below a directory descriptor, following no symlink on the way (errno ENOTDIR,
  * ELOOP).
+ * @param dir_fd    AT_FDCWD: name is a path, of which the last component alone must be none
  * @param limit     a larger file is refused (errno EFBIG)
  * @param[out] out  fd is -1 after a failure to open
  * @return 0, or -1 with errno; EINVAL if it is no regular file, EPERM if others than `trust` says

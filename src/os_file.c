@@ -111,13 +111,47 @@ int tkj_os_open_trusted_dir(const char *path, tkj_trust trust, const char **why)
     return fd;
 }
 
-static int open_for_reading(int dir_fd, const char *name)
+static int open_at(int dir_fd, const char *name, int flags)
 {
     int fd;
-    do /* O_NONBLOCK: a FIFO in the file's place must not hang the caller */
-        fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    do
+        fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
     return fd;
+}
+
+/* Goes into the directory that a path begins with. @return its descriptor, or -1 with errno */
+static int enter(int dir_fd, const char *path, size_t length)
+{
+    char name[NAME_MAX + 1];
+    if (length > NAME_MAX)
+        return fail_with(ENAMETOOLONG);
+    memcpy(name, path, length);
+    name[length] = '\0';
+    return open_at(dir_fd, name, O_RDONLY | O_DIRECTORY);
+}
+
+int tkj_os_open_below(int dir_fd, const char *path, int flags)
+{
+    int at = dir_fd;
+    for (const char *slash; at >= 0 && (slash = strchr(path, '/')) != NULL; path = slash + 1) {
+        const int next = enter(at, path, (size_t)(slash - path));
+        if (at != dir_fd)
+            tkj_os_close(at);
+        at = next;
+    }
+    const int fd = at >= 0 ? open_at(at, path, flags) : -1;
+    if (at >= 0 && at != dir_fd)
+        tkj_os_close(at);
+    return fd;
+}
+
+/* O_NONBLOCK: a FIFO in the file's place must not hang the caller. */
+static int open_for_reading(int dir_fd, const char *name)
+{
+    const int flags = O_RDONLY | O_NONBLOCK;
+    return dir_fd == AT_FDCWD ? open_at(dir_fd, name, flags)
+                              : tkj_os_open_below(dir_fd, name, flags);
 }
 
 /* Fills in the size and time of a file that may be read. @return 0, or -1 with errno */

@@ -3,6 +3,7 @@
  * round it, nothing leaks, no output is touched, and the same context serves the next call. */
 #include "plan_case.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ typedef struct situation {
 static void read_entry(const char *path, void *user)
 {
     tkj_blob *bytes = user;
-    assert_int_equal(tkj_os_read_file(&tkj_default_allocator, -1, path, SIZE_MAX, bytes), 0);
+    assert_int_equal(tkj_os_read_file(&tkj_default_allocator, AT_FDCWD, path, SIZE_MAX, bytes), 0);
 }
 
 static void write_pack(const plan_case *it, const char *name, tkj_pack_item *items, size_t count)

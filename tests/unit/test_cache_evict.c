@@ -352,7 +352,7 @@ static void unreadable_directory_hides_its_entries_only(void **state)
 {
     evict_case *it = *state;
     fill(it);
-    unreadable = "v1/ff";
+    unreadable = "ff";
     assert_done(evict(it, 1, 0), COUNT - 1, 0);
     assert_true(is_there(it, by_age[0]));
 }

@@ -26,7 +26,7 @@ int __real_openat(int fd, const char *path, int flags, ...);
 int __wrap_openat(int fd, const char *path, int flags, mode_t mode);
 int __wrap_openat(int fd, const char *path, int flags, mode_t mode)
 {
-    if (strcmp(path, "v1/00") == 0 && (flags & O_DIRECTORY) != 0) {
+    if (strcmp(path, "00") == 0 && (flags & O_DIRECTORY) != 0) {
         atomic_fetch_add(&scans, 1);
         void (*act)(cache_case * it) = at_scan;
         at_scan = NULL;
@@ -67,7 +67,7 @@ static int set_up(void **state)
 static tkj_cache_key numbered(const cache_case *it, unsigned number)
 {
     tkj_cache_key key = it->key;
-    key.digest[0] = (uint8_t)(number * 37); /* not in the order of the directories */
+    key.digest[0] = (uint8_t)(number * 37 + 1); /* not in the order of the directories; never 00 */
     key.digest[1] = (uint8_t)number;
     return key;
 }

@@ -320,7 +320,7 @@ static void entries_alone_come_without_the_others(void **state)
     write_file(it, ENTRY("00", "a"), 1);
     write_file(it, "v1/00/foreign", 1);
     assert_int_equal(mkfifo(place(it, ENTRY("00", "2")), 0600), 0);
-    failing.open = "v1/10";
+    failing.open = "10";
     failing.error = EACCES;
     tkj_walk_entries(&it->memory.allocator, it->fd, &it->found);
     assert_counts(&it->found, 1, 0);
@@ -338,15 +338,37 @@ static void entry_that_vanishes_is_not_there(void **state)
 
 static void directory_that_cannot_be_opened_is_told(void **state)
 {
-    static const char *const names[] = {"v1/07", "v1", "tmp", "."};
+    static const struct {
+        const char *open; /* in the directory that it is in */
+        const char *name;
+        size_t entries; /* that are found all the same */
+    } directories[] = {{"07", "v1/07", 1}, {"v1", "v1", 0}, {"tmp", "tmp", 1}, {".", ".", 1}};
     walk_case *it = *state;
     write_file(it, ENTRY("00", "a"), 1);
     failing.error = EACCES;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        failing.open = names[i];
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        failing.open = directories[i].open;
         const tkj_walk *found = walk(it);
-        assert_counts(found, 1, 1);
-        assert_other(found, names[i], TKJ_WALK_UNREADABLE, EACCES);
+        assert_counts(found, directories[i].entries, 1);
+        assert_other(found, directories[i].name, TKJ_WALK_UNREADABLE, EACCES);
+    }
+}
+
+static void links_in_place_of_directories_lead_nowhere(void **state)
+{
+    static const char *const names[] = {"v1/00", "v1"};
+    walk_case *it = *state;
+    write_file(it, ENTRY("00", "a"), 1);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char aside[4096];
+        snprintf(aside, sizeof aside, "%s", place(it, "aside"));
+        assert_int_equal(rename(place(it, names[i]), aside), 0);
+        assert_int_equal(symlink(aside, place(it, names[i])), 0);
+        const tkj_walk *found = walk(it);
+        assert_int_equal(found->entry_count, 0);
+        assert_other(found, names[i], TKJ_WALK_UNREADABLE, ENOTDIR);
+        assert_int_equal(unlink(place(it, names[i])), 0);
+        assert_int_equal(rename(aside, place(it, names[i])), 0);
     }
 }
 
@@ -418,6 +440,7 @@ int main(void)
         IN_DIRECTORY(entries_alone_come_without_the_others),
         IN_DIRECTORY(entry_that_vanishes_is_not_there),
         IN_DIRECTORY(directory_that_cannot_be_opened_is_told),
+        IN_DIRECTORY(links_in_place_of_directories_lead_nowhere),
         IN_DIRECTORY(file_that_cannot_be_looked_at_is_told),
         IN_DIRECTORY(directory_that_cannot_be_read_to_its_end_is_told),
         IN_DIRECTORY(each_allocation_that_fails_makes_it_incomplete),

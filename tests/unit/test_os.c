@@ -248,6 +248,22 @@ static void only_a_regular_file_of_this_user_is_read(void **state)
     assert_not_read(*state, "file", 9, 0, EPERM);
 }
 
+static void no_link_on_the_way_to_a_file_is_followed(void **state)
+{
+    char text[64] = "";
+    assert_int_equal(mkdir(tkj_test_path(*state, "real"), 0700), 0);
+    assert_int_equal(mkdir(tkj_test_path(*state, "real/deep"), 0700), 0);
+    tkj_test_file_write(tkj_test_path(*state, "real/deep/file"), "x", 1);
+    assert_int_equal(symlink("real", tkj_test_path(*state, "link")), 0);
+    assert_int_equal(symlink("deep", tkj_test_path(*state, "real/link")), 0);
+    assert_int_equal(read_file(*state, "real/deep/file", 9, 0, text), 0);
+    assert_string_equal(text, "x");
+    assert_not_read(*state, "link/deep/file", 9, 0, ENOTDIR);
+    assert_not_read(*state, "real/link/file", 9, 0, ENOTDIR);
+    assert_not_read(*state, "real/none/file", 9, 0, ENOENT);
+    assert_not_read(*state, "real/deep/file/more", 9, 0, ENOTDIR);
+}
+
 static void reading_without_memory_fails_with_enomem(void **state)
 {
     tkj_test_file_write(tkj_test_path(*state, "file"), "x", 1);
@@ -407,6 +423,7 @@ int main(void)
         IN_DIRECTORY(empty_file_is_an_empty_string),
         IN_DIRECTORY(file_beyond_the_limit_is_not_read),
         IN_DIRECTORY(only_a_regular_file_of_this_user_is_read),
+        IN_DIRECTORY(no_link_on_the_way_to_a_file_is_followed),
         IN_DIRECTORY(reading_without_memory_fails_with_enomem),
         IN_DIRECTORY(write_resumes_after_interruptions_and_short_writes),
         IN_DIRECTORY(write_reports_the_reason_of_its_failure),
