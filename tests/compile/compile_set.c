@@ -18,7 +18,7 @@
 #define ARCHITECTURE_LIMIT 1000
 #define WORKERS_MAX 64
 
-static const int covered_architectures[] = {90, 120};
+static const int covered_architectures[] = {80, 90, 120};
 
 static bool is_covered(int architecture)
 {
