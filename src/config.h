@@ -24,6 +24,7 @@ typedef struct tkj_config {
     char *cache_dir;        /* option */
     char *template_dir;     /* option */
     char *nvrtc_path;       /* option */
+    const char *nvrtc_name; /* what messages call that option; static; NULL = by its own name */
     char *nvrtc_hint;       /* option */
     char *ro_dirs;          /* option, else TOPK_JIT_RO_DIRS */
     char *record_file;      /* option, else TOPK_JIT_RECORD */

@@ -176,6 +176,7 @@ topk_jit_status tkj_context_nvrtc(topk_jit_context *context, const tkj_nvrtc **o
     const tkj_config *config = &context->config;
     const tkj_nvrtc_search search = {
         .option_path = config->nvrtc_path,
+        .option_name = config->nvrtc_name,
         .environment_path = config->env_nvrtc,
         .own_directory = config->own_directory,
         .hint_directory = config->nvrtc_hint,

@@ -23,6 +23,7 @@
 /** Where to look for libnvrtc, in this order; NULL = skip. Strings are borrowed. */
 typedef struct tkj_nvrtc_search {
     const char *option_path;      /* context option: this library and no other */
+    const char *option_name;      /* what messages call that option; NULL = by its own name */
     const char *environment_path; /* TOPK_JIT_NVRTC: likewise */
     const char *own_directory;    /* beside libtopk_jit */
     const char *hint_directory;   /* context option nvrtc_hint */

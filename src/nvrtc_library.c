@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "os.h"
 #include "status.h"
@@ -33,16 +34,41 @@ static void note_place(quest *q, const char *place)
     snprintf(q->searched + used, sizeof q->searched - used, "%s%s", used > 0 ? ", " : "", place);
 }
 
+/** A path leads to a file; a name without a slash is one that the loader looks for. */
+static bool is_path(const char *name)
+{
+    return strchr(name, '/') != NULL;
+}
+
+/** The loader waits for ever for somebody to write to a FIFO, and no signal ends that. */
+static bool is_no_file(const char *name)
+{
+    struct stat status;
+    return is_path(name) && stat(name, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/** Loads one file or soname. @param[out] why  it could not be loaded; valid until the next try */
+static void *load(const char *name, int extra_flags, const char **why)
+{
+    *why = "it is no regular file";
+    if (is_no_file(name))
+        return NULL;
+    dlerror(); /* cleared, so that the reason is that of this name */
+    /* Local: symbols of NVRTC must not become those of the server's other libraries. */
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra_flags);
+    const char *reason = handle == NULL ? dlerror() : NULL;
+    *why = reason != NULL ? reason : "unknown";
+    return handle;
+}
+
 /** Loads one file or soname and has it judged. @return true if it was taken */
 static bool try_library(quest *q, const char *name, int extra_flags)
 {
-    /* Local: symbols of NVRTC must not become those of the server's other libraries. */
-    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra_flags);
+    const char *why;
+    void *handle = load(name, extra_flags, &why);
     if (handle == NULL) {
-        const char *reason = dlerror();
         if (extra_flags == 0)
-            tkj_log(q->logger, TOPK_JIT_LOG_DEBUG, "no NVRTC at %s: %s", name,
-                    reason != NULL ? reason : "unknown");
+            tkj_log(q->logger, TOPK_JIT_LOG_DEBUG, "no NVRTC at %s: %s", name, why);
         return false;
     }
     tkj_nvrtc_refusal refusal = {0};
@@ -105,13 +131,12 @@ static bool search_everywhere(quest *q, const tkj_nvrtc_search *search)
  *  version than the one asked for. */
 static topk_jit_status load_named(quest *q, const char *path, const char *set_by)
 {
+    const char *why;
     q->rule = set_by;
-    /* Cleared, so that the error below is that of this path. */
-    dlerror();
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *handle = load(path, 0, &why);
     if (handle == NULL)
         return tkj_fail(TOPK_JIT_NVRTC_NOT_FOUND, "NVRTC at '%s', set by %s, cannot be loaded: %s",
-                        path, set_by, dlerror());
+                        path, set_by, why);
     q->judge(q->user, handle, &q->refusal);
     if (q->refusal.status != TOPK_JIT_OK)
         return tkj_fail_native(q->refusal.status, q->refusal.native_code,
@@ -122,8 +147,10 @@ static topk_jit_status load_named(quest *q, const char *path, const char *set_by
 
 static topk_jit_status follow(quest *q, const tkj_nvrtc_search *search)
 {
+    const char *option =
+        search->option_name != NULL ? search->option_name : "the option nvrtc_path";
     if (search->option_path != NULL)
-        return load_named(q, search->option_path, "the option nvrtc_path");
+        return load_named(q, search->option_path, option);
     if (search->environment_path != NULL)
         return load_named(q, search->environment_path, "TOPK_JIT_NVRTC");
     if (search_everywhere(q, search))
@@ -133,8 +160,8 @@ static topk_jit_status follow(quest *q, const tkj_nvrtc_search *search)
                                "no usable NVRTC: %s; searched: %s", q->refusal.reason, q->searched);
     return tkj_fail(TOPK_JIT_NVRTC_NOT_FOUND,
                     "no libnvrtc.so.13, .12 or libnvrtc.so found; searched: %s; TOPK_JIT_NVRTC or "
-                    "the option nvrtc_path can name it",
-                    q->searched);
+                    "%s can name it",
+                    q->searched, option);
 }
 
 topk_jit_status tkj_nvrtc_library_find(const tkj_logger *logger, const tkj_nvrtc_search *search,
@@ -155,7 +182,8 @@ static bool load_beside(const char *sibling, const char *name)
     if (slash == NULL)
         return false;
     int length = snprintf(path, sizeof path, "%.*s/%s", (int)(slash - sibling), sibling, name);
-    return length < (int)sizeof path && dlopen(path, RTLD_NOW | RTLD_LOCAL) != NULL;
+    const char *why;
+    return length < (int)sizeof path && load(path, 0, &why) != NULL;
 }
 
 void tkj_nvrtc_library_preload_builtins(const tkj_logger *logger, void *handle, int major,

@@ -55,6 +55,13 @@ void tkj_plan_command(tkj_text *text, const tkj_build *build)
         tkj_text_append(text, "TOPK_JIT_SHARED=1 ");
     if (config->values.toolchain == TOPK_JIT_TOOLCHAIN_EXACT)
         tkj_text_append(text, "TOPK_JIT_TOOLCHAIN=exact ");
+    const char *nvrtc = config->nvrtc_path;
+    const bool nvrtc_is_path = nvrtc != NULL && strchr(nvrtc, '/') != NULL;
+    if (nvrtc != NULL && !nvrtc_is_path) { /* the loader's to find; --nvrtc takes it for a file */
+        tkj_text_append(text, "TOPK_JIT_NVRTC=");
+        append_quoted(text, nvrtc);
+        tkj_text_append(text, " ");
+    }
     tkj_text_append(text, "topk-jit-warm --arch %s", build->target_name);
     for (const char *field = spec; *field != '\0';) {
         size_t length = strcspn(field, ",");
@@ -67,9 +74,9 @@ void tkj_plan_command(tkj_text *text, const tkj_build *build)
         tkj_text_append(text, " --template-dir ");
         append_quoted(text, templates);
     }
-    if (config->nvrtc_path != NULL) {
+    if (nvrtc_is_path) {
         tkj_text_append(text, " --nvrtc ");
-        append_quoted(text, config->nvrtc_path);
+        append_quoted(text, nvrtc);
     }
     tkj_text_append(text, " --cache-dir ");
     if (root != NULL)

@@ -250,7 +250,8 @@ typedef struct topk_jit_options {
                                        $HOME/.cache/topk-jit, the password database's home, none */
     const char *template_dir;     /**< directory of the kernel templates; default
                                        TOPK_JIT_TEMPLATE_DIR, the installed ones, the embedded ones */
-    const char *nvrtc_path;       /**< the libnvrtc to load and no other; default TOPK_JIT_NVRTC */
+    const char *nvrtc_path;       /**< the libnvrtc to load and no other: a file or, without a
+                                       slash, a name for the loader; default TOPK_JIT_NVRTC */
     const char *nvrtc_hint;       /**< a directory where libnvrtc may also be found */
     const char *ro_dirs;          /**< further layers, which are read first and never written:
                                        absolute paths separated by colons, each a directory laid

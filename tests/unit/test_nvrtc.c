@@ -3,9 +3,13 @@
 #include "nvrtc_case.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -294,6 +298,64 @@ static void library_that_is_no_nvrtc_is_refused(void **state)
     assert_message_has("nvrtcVersion");
 }
 
+/** A FIFO, for which the loader would wait; a socket, a directory, a device. */
+static void make_what_is_no_file(const char *directory, const char *paths[4])
+{
+    const struct sockaddr_un here = {.sun_family = AF_UNIX, .sun_path = "socket"};
+    char before[PATH_MAX];
+    paths[0] = tkj_test_path(directory, "fifo");
+    paths[1] = tkj_test_path(directory, "socket");
+    paths[2] = directory;
+    paths[3] = "/dev/zero";
+    assert_int_equal(mkfifo(paths[0], 0600), 0);
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(directory), 0); /* a socket's own path may not be long */
+    assert_int_equal(bind(fd, (const struct sockaddr *)&here, sizeof here), 0);
+    assert_int_equal(chdir(before), 0);
+    close(fd);
+}
+
+static void what_is_no_regular_file_is_refused_and_not_waited_for(void **state)
+{
+    (void)state;
+    char *directory = tkj_test_dir_create();
+    const char *paths[4];
+    make_what_is_no_file(directory, paths);
+    for (size_t i = 0; i < 4; i++) {
+        const tkj_nvrtc_search option = {.option_path = paths[i], .option_name = "--it"};
+        assert_int_equal(load_status(&option), TOPK_JIT_NVRTC_NOT_FOUND);
+        assert_message_has(paths[i]);
+        assert_message_has("set by --it, cannot be loaded: it is no regular file");
+        const tkj_nvrtc_search environment = {.environment_path = paths[i]};
+        assert_int_equal(load_status(&environment), TOPK_JIT_NVRTC_NOT_FOUND);
+        assert_message_has("set by TOPK_JIT_NVRTC, cannot be loaded: it is no regular file");
+    }
+    tkj_test_dir_remove(directory);
+}
+
+static void what_is_no_regular_file_is_passed_over_in_the_search(void **state)
+{
+    (void)state;
+    char *directory = tkj_test_dir_create();
+    assert_int_equal(mkfifo(tkj_test_path(directory, "libnvrtc.so.13"), 0600), 0);
+    const tkj_nvrtc_search search = {.own_directory = directory, .hint_directory = "/hint"};
+    assert_int_equal(scripted_load(&search, "/hint/libnvrtc.so.12"), TOPK_JIT_OK);
+    tkj_test_dir_remove(directory);
+}
+
+static void builtins_that_are_no_regular_file_are_not_waited_for(void **state)
+{
+    (void)state;
+    char *directory = tkj_test_dir_create();
+    const char *path = tkj_test_path(directory, "libnvrtc.so");
+    copy_file(path);
+    assert_int_equal(mkfifo(tkj_test_path(directory, "libnvrtc-builtins.so.13.0"), 0600), 0);
+    assert_int_equal(load_status(&(tkj_nvrtc_search){.option_path = path}), TOPK_JIT_OK);
+    assert_false(origin.builtins_beside);
+    tkj_test_dir_remove(directory);
+}
+
 static void path_with_spaces_works(void **state)
 {
     (void)state;
@@ -423,6 +485,9 @@ int main(void)
         TEST(library_older_than_12_0_is_named),
         TEST(search_goes_on_after_an_old_library),
         TEST(library_that_is_no_nvrtc_is_refused),
+        TEST(what_is_no_regular_file_is_refused_and_not_waited_for),
+        TEST(what_is_no_regular_file_is_passed_over_in_the_search),
+        TEST(builtins_that_are_no_regular_file_are_not_waited_for),
         TEST(path_with_spaces_works),
         TEST(builtins_beside_the_real_library_are_loaded_first),
         TEST(missing_builtins_are_logged_and_no_error),

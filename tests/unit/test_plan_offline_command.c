@@ -167,6 +167,21 @@ static void command_helps_where_another_compiler_made_the_entry(void **state)
     assert_int_equal(nvrtc->calls("nvrtcCompileProgram"), 0);
 }
 
+/* --nvrtc takes a file, so a name for the loader is handed on by the variable. */
+static void command_names_a_library_that_the_loader_finds(void **state)
+{
+    plan_case *it = *state;
+    const topk_jit_spec spec = plan_case_spec(9004);
+    topk_jit_options options = plan_case_options(it);
+    options.cache_dir = NULL;
+    options.nvrtc_path = "libnvrtc.so.13";
+    plan_case_open(it, &options);
+    const offline_message parts = offline_case_miss(it, &spec);
+    const char begins[] = "TOPK_JIT_NVRTC='libnvrtc.so.13' topk-jit-warm --arch ";
+    assert_memory_equal(parts.command, begins, sizeof begins - 1);
+    assert_null(strstr(parts.command, "--nvrtc"));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -182,6 +197,7 @@ int main(void)
         TEST(command_helps_with_fast_topk),
         TEST(command_helps_where_more_is_set),
         TEST(command_helps_where_another_compiler_made_the_entry),
+        TEST(command_names_a_library_that_the_loader_finds),
     };
     return cmocka_run_group_tests_name("plan_offline_command", tests, NULL, NULL);
 }

@@ -114,7 +114,7 @@ WARM_TAKE_FLAG(warm_options, check)
 WARM_TAKE_FLAG(warm_options, refresh)
 WARM_TAKE_FLAG(warm_options, dry_run)
 WARM_TAKE_PATH(warm_options, template_dir)
-WARM_TAKE_TEXT(warm_options, nvrtc)
+WARM_TAKE_PATH(warm_options, nvrtc)
 
 static bool take_jobs(const char *word, void *options)
 {

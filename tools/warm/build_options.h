@@ -50,7 +50,7 @@ typedef struct warm_options {
     bool refresh;
     bool dry_run;
     char template_dir[PATH_MAX]; /* absolute; "" = default */
-    const char *nvrtc;           /* borrowed from argv; NULL = default */
+    char nvrtc[PATH_MAX];        /* absolute; "" = default */
 } warm_options;
 
 /** The table of options that fill it. */

@@ -144,7 +144,7 @@ static int run(const warm_call *call)
     wanted.log_callback = warm_report_log;
     wanted.log_user = &report;
     wanted.template_dir = options->template_dir[0] != '\0' ? options->template_dir : NULL;
-    wanted.nvrtc_path = options->nvrtc;
+    wanted.nvrtc_path = options->nvrtc[0] != '\0' ? options->nvrtc : NULL;
     wanted.mode = TOPK_JIT_MODE_AUTO; /* to warm is to write, whatever servers here may do */
     topk_jit_context *context = warm_context_create(&call->common, &wanted);
     int code = WARM_EXIT_FAILED;

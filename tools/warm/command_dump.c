@@ -17,7 +17,7 @@
 typedef struct dump_options {
     bool cubin, ptx, source, sass;
     const char *output;
-    const char *nvrtc;
+    char nvrtc[PATH_MAX];
     char template_dir[PATH_MAX];
 } dump_options;
 
@@ -26,7 +26,7 @@ WARM_TAKE_FLAG(dump_options, ptx)
 WARM_TAKE_FLAG(dump_options, source)
 WARM_TAKE_FLAG(dump_options, sass)
 WARM_TAKE_TEXT(dump_options, output)
-WARM_TAKE_TEXT(dump_options, nvrtc)
+WARM_TAKE_PATH(dump_options, nvrtc)
 WARM_TAKE_PATH(dump_options, template_dir)
 
 /* What is to be dumped: the name of its option; NULL after one line on stderr. */
@@ -158,7 +158,7 @@ static int run(const warm_call *call)
         return WARM_EXIT_USAGE;
     topk_jit_options wanted = TOPK_JIT_OPTIONS_INIT;
     wanted.template_dir = given->template_dir[0] != '\0' ? given->template_dir : NULL;
-    wanted.nvrtc_path = given->nvrtc;
+    wanted.nvrtc_path = given->nvrtc[0] != '\0' ? given->nvrtc : NULL;
     warm_inventory inventory;
     const int code = warm_inventory_open(&call->common, &wanted, false, &inventory)
                          ? dump(call, &inventory, what)

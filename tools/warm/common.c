@@ -114,7 +114,9 @@ const warm_variable warm_variables[] = {
     {"XDG_RUNTIME_DIR", "Where the locks are kept, else /dev/shm, else the cache directory."},
     {"TOPK_JIT_RECORD", "Absolute path of a file to which servers append each spec they prepare."},
     {"TOPK_JIT_TEMPLATE_DIR", "Directory of the kernel templates, instead of the installed ones."},
-    {"TOPK_JIT_NVRTC", "The libnvrtc to load, and no other."},
+    {"TOPK_JIT_NVRTC",
+     "The libnvrtc to load, and no other: a file, or, without a slash, a name that the loader "
+     "looks for."},
     {"CUDA_HOME",
      "Where libnvrtc is looked for after the places beside the library, and nvdisasm after PATH."},
     {"TOPK_JIT_LOG", "error, warning, info or debug: log lines of this importance on stderr."},

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "complain.h"
+#include "context.h"
 
 /** A warning says what the failure of a kernel says again; only the compiler's log is more. */
 static topk_jit_log_level log_level(unsigned verbose)
@@ -22,6 +23,8 @@ topk_jit_context *warm_context_create(const warm_common *common, const topk_jit_
     topk_jit_context *context = NULL;
     if (topk_jit_context_create(&context, &options) != TOPK_JIT_OK)
         warm_complain("%s", topk_jit_last_error()->message);
+    else
+        context->config.nvrtc_name = "--nvrtc";
     return context;
 }
 

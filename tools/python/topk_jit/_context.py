@@ -72,7 +72,8 @@ class Context(_native.Context):
     Args:
         cache_dir: absolute directory of the kernel cache.
         template_dir: directory of the kernel templates.
-        nvrtc: the libnvrtc to load and no other.
+        nvrtc: the libnvrtc to load and no other: a file, or, without a slash, a name that the loader
+            looks for.
         nvrtc_hint: a directory where libnvrtc may also be; default: that of pip's NVRTC wheel.
         ro_dirs: caches that are only read, and read first: directories or ``.tkp`` packs.
         mode: ``"auto"``; ``"readonly"`` never writes; ``"offline"`` never compiles; ``"off"`` uses
