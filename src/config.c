@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +26,14 @@ const char *tkj_config_environment(const char *name)
     return text_or_null(secure_getenv(name));
 }
 
+static topk_jit_status refuse_relative(const char *what, const char *path, size_t length)
+{
+    char shown[PATH_MAX];
+    snprintf(shown, sizeof shown, "%.*s", length < sizeof shown ? (int)length : PATH_MAX, path);
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "%s has \"%s\", expected absolute paths", what,
+                    shown);
+}
+
 /* "/one:/two", of which each must be absolute: a relative one would mean another place after the
    next chdir. */
 static topk_jit_status check_paths(const char *what, const char *paths)
@@ -31,8 +41,7 @@ static topk_jit_status check_paths(const char *what, const char *paths)
     while (*paths != '\0') {
         size_t length = strcspn(paths, ":");
         if (length > 0 && !tkj_os_is_absolute(paths))
-            return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "%s has \"%.*s\", expected absolute paths",
-                            what, (int)length, paths);
+            return refuse_relative(what, paths, length);
         paths += length;
         paths += *paths == ':';
     }

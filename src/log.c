@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "status.h"
+#include "line.h"
 
 static const char *const level_names[] = {
     [TOPK_JIT_LOG_ERROR] = "error",
@@ -32,12 +32,11 @@ void tkj_log(const tkj_logger *logger, topk_jit_log_level level, const char *for
 {
     if (logger->callback == NULL || level > logger->level)
         return;
-    char line[2048];
+    char line[TKJ_LINE_SIZE_MAX];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    tkj_line_format(line, sizeof line, format, arguments);
     va_end(arguments);
-    tkj_one_line(line);
     logger->callback(logger->user, level, line);
 }
 

@@ -47,6 +47,14 @@ static bool is_no_file(const char *name)
     return is_path(name) && stat(name, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
+/** The loader's reasons begin with the name, which the message about it has already. */
+static const char *without_name(const char *reason, const char *name)
+{
+    const size_t length = strlen(name);
+    const bool named = strncmp(reason, name, length) == 0 && reason[length] == ':';
+    return named ? reason + length + 1 + strspn(reason + length + 1, " ") : reason;
+}
+
 /** Loads one file or soname. @param[out] why  it could not be loaded; valid until the next try */
 static void *load(const char *name, int extra_flags, const char **why)
 {
@@ -57,7 +65,7 @@ static void *load(const char *name, int extra_flags, const char **why)
     /* Local: symbols of NVRTC must not become those of the server's other libraries. */
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | extra_flags);
     const char *reason = handle == NULL ? dlerror() : NULL;
-    *why = reason != NULL ? reason : "unknown";
+    *why = reason != NULL ? without_name(reason, name) : "unknown";
     return handle;
 }
 

@@ -2,16 +2,10 @@
 #include "status.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "line.h"
 
 static _Thread_local topk_jit_error last_error;
-
-void tkj_one_line(char *text)
-{
-    for (char *at = text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            *at = '?';
-}
 
 static topk_jit_status record(topk_jit_status status, int native_code, const char *format,
                               va_list arguments)
@@ -19,8 +13,7 @@ static topk_jit_status record(topk_jit_status status, int native_code, const cha
     last_error.status = status;
     last_error.domain = (topk_jit_domain)(status / 10);
     last_error.native_code = native_code;
-    vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
-    tkj_one_line(last_error.message);
+    tkj_line_format(last_error.message, sizeof last_error.message, format, arguments);
     return status;
 }
 

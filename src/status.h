@@ -15,10 +15,8 @@
 #define TKJ_PRINTF(format_index, first)
 #endif
 
-/** Makes a text one line: a control character (a path may hold any) becomes '?'. */
-void tkj_one_line(char *text);
-
-/** Records a failure of the calling thread and returns its status. The message is one line. */
+/** Records a failure of the calling thread and returns its status. The message is one line, as
+ *  tkj_line_format writes it. */
 TKJ_COLD topk_jit_status tkj_fail(topk_jit_status status, const char *format, ...) TKJ_PRINTF(2, 3);
 
 /** As tkj_fail, with the CUresult, nvrtcResult or errno that caused it. */

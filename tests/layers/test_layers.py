@@ -22,7 +22,7 @@ PURE = BASE + ["params", "pure"]
 LEAVES = ["cache", "nvrtc", "driver", "host"]
 ROOMS = {
     "base": (
-        ["status", "memory", "text", "abi", "log", "os", "os_file", "config", "config_values"]
+        ["status", "memory", "text", "line", "abi", "log", "os", "os_file", "config", "config_values"]
         + ["device", "source", "digest", "flight", "worker", "installed"],
         BASE,
     ),

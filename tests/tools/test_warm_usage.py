@@ -34,7 +34,7 @@ class Refusals(warm_command.WarmTest):
         self.refused("--arch sm_90 --tie-break first", naming=["first", "smallest"])
 
     def test_word_that_is_missing_in_a_list(self):
-        self.refused("--arch sm_90 --dtype float32,,float16", naming=["--dtype", "''"])
+        self.refused("--arch sm_90 --dtype float32,,float16", naming=["--dtype", "empty", "'float32,,float16'"])
 
     def test_topk_that_is_no_positive_number(self):
         for topk in ("0", "-1", "2k", "99999999999999999999"):

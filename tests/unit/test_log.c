@@ -80,9 +80,9 @@ static void line_has_no_control_characters_and_a_text_keeps_its_lines(void **sta
     tkj_logger logger = {listen_to, &line, TOPK_JIT_LOG_DEBUG};
     for (int character = 1; character < 256; character++) {
         const char path[] = {'/', (char)character, 'x', '\0'};
-        char shown[] = {'/', (char)character, 'x', '\0'};
-        if (character < ' ' || character == 0x7f)
-            shown[1] = '?';
+        char shown[sizeof "/\\xNNx"];
+        const bool printable = character >= ' ' && character <= '~';
+        snprintf(shown, sizeof shown, printable ? "/%cx" : "/\\x%02xx", character);
         tkj_log(&logger, TOPK_JIT_LOG_WARNING, "%s", path);
         assert_string_equal(line.text, shown);
         tkj_log_text(&logger, TOPK_JIT_LOG_WARNING, path);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -44,14 +45,14 @@ static void long_message_is_cut_and_terminated(void **state)
 }
 
 /* A path holds anything but NUL: the message stays one line, and steers no terminal. */
-static void control_characters_do_not_reach_the_message(void **state)
+static void bytes_that_are_no_text_do_not_reach_the_message(void **state)
 {
     (void)state;
     for (int character = 1; character < 256; character++) {
         const char path[] = {'/', (char)character, 'x', '\0'};
-        char shown[] = {'/', (char)character, 'x', '\0'};
-        if (character < ' ' || character == 0x7f)
-            shown[1] = '?';
+        char shown[sizeof "/\\xNNx"];
+        const int printable = character >= ' ' && character <= '~';
+        snprintf(shown, sizeof shown, printable ? "/%cx" : "/\\x%02xx", character);
         tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "%s", path);
         assert_string_equal(topk_jit_last_error()->message, shown);
         tkj_fail_native(TOPK_JIT_OS_FAILED, 2, "%s", path);
@@ -107,7 +108,7 @@ int main(void)
         cmocka_unit_test(failure_is_recorded_with_domain_and_native_code),
         cmocka_unit_test(later_failure_replaces_the_earlier_one),
         cmocka_unit_test(long_message_is_cut_and_terminated),
-        cmocka_unit_test(control_characters_do_not_reach_the_message),
+        cmocka_unit_test(bytes_that_are_no_text_do_not_reach_the_message),
         cmocka_unit_test(error_belongs_to_its_thread),
         cmocka_unit_test(restored_error_is_the_last_one_again),
         cmocka_unit_test(every_status_has_its_name_and_domain),

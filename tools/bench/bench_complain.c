@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <topk_jit/topk_jit.h>
 
+#include "line.h"
+
 void bench_complain(const char *format, ...)
 {
+    char line[TKJ_LINE_SIZE_MAX];
     va_list arguments;
-    fputs("topk-jit-bench: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    tkj_line_format(line, sizeof line, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "topk-jit-bench: %s\n", line);
 }
 
 void bench_require(bool condition, const char *what)

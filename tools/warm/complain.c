@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "complain.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "line.h"
+
 void warm_complain(const char *format, ...)
 {
-    char line[2048];
+    char line[TKJ_LINE_SIZE_MAX];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    tkj_line_format(line, sizeof line, format, arguments);
     va_end(arguments);
-    for (char *at = line; *at != '\0'; at++) /* names of files hold anything: one line stays one */
-        if (iscntrl((unsigned char)*at))
-            *at = '?';
     fprintf(stderr, "topk-jit-warm: %s\n", line);
 }

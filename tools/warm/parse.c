@@ -49,10 +49,12 @@ static const warm_option *find_option(const warm_command *command, int flag)
 
 static void complain_unknown(const warm_command *command, const char *given)
 {
-    const size_t name = strcspn(given, "=");
-    char bare[256];
     char near[256];
-    snprintf(bare, sizeof bare, "%.*s", (int)(name < sizeof bare ? name : sizeof bare - 1), given);
+    char *bare = strndup(given, strcspn(given, "="));
+    if (bare == NULL) {
+        warm_complain("out of memory");
+        return;
+    }
     warm_suggestion suggestion = {.given = bare + strspn(bare, "-")};
     const warm_option *option;
     for (size_t i = 0; (option = warm_option_at(command, i)) != NULL; i++)
@@ -60,6 +62,7 @@ static void complain_unknown(const warm_command *command, const char *given)
     warm_suggestion_format(&suggestion, "--", near, sizeof near);
     warm_complain("unknown option '%s'%s%s 'topk-jit-warm help %s' lists the options", bare, near,
                   near[0] != '\0' ? "" : ";", command->name);
+    free(bare);
 }
 
 /** What getopt_long could not understand: optopt is a known option that lacks a value or has one
@@ -110,8 +113,20 @@ static bool take_one(const warm_option *option, const char *value, void *options
     return false;
 }
 
+/** Of a list with a comma: an empty value alone is a wrong value. */
+static bool has_empty_item(const char *words)
+{
+    const size_t length = strlen(words);
+    return strstr(words, ",,") != NULL || words[0] == ',' ||
+           (length > 0 && words[length - 1] == ',');
+}
+
 static bool take_list(const warm_option *option, const char *words, void *options)
 {
+    if (has_empty_item(words)) {
+        warm_complain("--%s: an item is empty in '%s'", option->name, words);
+        return false;
+    }
     char *copy = strdup(words);
     bool ok = copy != NULL;
     char *rest = copy;
