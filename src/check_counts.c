@@ -4,6 +4,7 @@
 #include <topk_jit/topk_jit.h>
 
 #include "params.h"
+#include "text.h"
 
 #define CHECKS 8
 
@@ -28,7 +29,7 @@ size_t topk_jit_check_counts_format(const uint32_t counts[8], char *text, size_t
             continue;
         length += (size_t)snprintf(
             whole + length, sizeof whole - length, "%s%" PRIu32 " %s %s", length > 0 ? ", " : "",
-            counts[i], counts[i] == 1 ? checks[i].one : checks[i].many, checks[i].fault);
+            counts[i], tkj_plural(counts[i], checks[i].one, checks[i].many), checks[i].fault);
     }
     return (size_t)snprintf(text, capacity, "%s", length > 0 ? whole : "no bad input");
 }

@@ -10,6 +10,7 @@
 #include "plan_record.h"
 #include "spec.h"
 #include "status.h"
+#include "text.h"
 #include "variant_text.h"
 
 static double milliseconds_since(uint64_t start)
@@ -227,8 +228,9 @@ static void log_prepared(const topk_jit_context *context, const tkj_prepared *pr
     char text[TKJ_SPEC_TEXT_SIZE];
     tkj_spec_format(&prepared->spec, text);
     tkj_log(&context->config.logger, TOPK_JIT_LOG_INFO,
-            "prepared %s on CUDA device %d: %zu kernels in %.3f ms", text, prepared->facts.ordinal,
-            prepared->count, milliseconds_since(start));
+            "prepared %s on CUDA device %d: %zu %s in %.3f ms", text, prepared->facts.ordinal,
+            prepared->count, tkj_plural(prepared->count, "kernel", "kernels"),
+            milliseconds_since(start));
 }
 
 /** Builds and enters a spec that is not in the map. */

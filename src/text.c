@@ -22,3 +22,8 @@ void tkj_text_append(tkj_text *text, const char *format, ...)
     va_end(arguments);
     text->used += length > 0 ? (size_t)length : 0;
 }
+
+const char *tkj_plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}

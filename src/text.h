@@ -4,6 +4,7 @@
 #define TKJ_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /** Allocates nothing, so that trouble can be described where memory is the trouble. What does not
  *  fit is cut, and counted all the same. */
@@ -17,5 +18,8 @@ typedef struct tkj_text {
 tkj_text tkj_text_start(char *at, size_t capacity);
 
 void tkj_text_append(tkj_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** The word that goes with so many. */
+const char *tkj_plural(uint64_t count, const char *one, const char *many);
 
 #endif /* TKJ_TEXT_H */

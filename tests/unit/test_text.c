@@ -77,6 +77,15 @@ static void text_without_room_needs_no_buffer(void **state)
     assert_int_equal(text.used, 4);
 }
 
+static void noun_is_that_of_its_number(void **state)
+{
+    (void)state;
+    assert_string_equal(tkj_plural(0, "entry", "entries"), "entries");
+    assert_string_equal(tkj_plural(1, "entry", "entries"), "entry");
+    assert_string_equal(tkj_plural(2, "entry", "entries"), "entries");
+    assert_string_equal(tkj_plural(UINT64_MAX, "entry", "entries"), "entries");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -86,6 +95,7 @@ int main(void)
         cmocka_unit_test(text_is_cut_where_the_room_ends_and_counted_whole),
         cmocka_unit_test(nothing_follows_a_cut),
         cmocka_unit_test(text_without_room_needs_no_buffer),
+        cmocka_unit_test(noun_is_that_of_its_number),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

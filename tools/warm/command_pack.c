@@ -15,6 +15,7 @@
 #include "pack_file.h"
 #include "pack_json.h"
 #include "pack_options.h"
+#include "text.h"
 
 /** A name that no server would take for a pack is a mistake that shows late. */
 static int check_place(const char *path, const warm_pack_options *options)
@@ -44,8 +45,8 @@ static void print_text(const warm_pack_result *result)
     char digest[2 * TKJ_DIGEST_SIZE + 1];
     const warm_pack_found *found = result->found;
     tkj_digest_format(result->digest, digest);
-    printf("packed %zu entries, %llu bytes, digest %s: ", found->count,
-           (unsigned long long)result->size, digest);
+    printf("packed %zu %s, %llu bytes, digest %s: ", found->count,
+           tkj_plural(found->count, "entry", "entries"), (unsigned long long)result->size, digest);
     warm_out_text(stdout, result->path, strlen(result->path));
     putchar('\n');
     if (found->other_templates + found->not_asked_for + found->flaw_count > 0)

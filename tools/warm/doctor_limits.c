@@ -5,6 +5,7 @@
 
 #include "control_group.h"
 #include "doctor.h"
+#include "text.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -53,7 +54,8 @@ void warm_check_file_size(warm_doctor *doctor)
     } else if (limit >= ENTRY_COMFORTABLE) {
         warm_ok(doctor, "%" PRIu64 " MiB", limit / MIB);
     } else {
-        warm_problem(doctor, "%" PRIu64 " bytes: entries may not be stored", limit);
+        warm_problem(doctor, "%" PRIu64 " %s: entries may not be stored", limit,
+                     tkj_plural(limit, "byte", "bytes"));
         warm_advise(doctor, "raise it: ulimit -f");
     }
 }

@@ -8,6 +8,7 @@
 #include "out.h"
 #include "out_human.h"
 #include "spec.h"
+#include "text.h"
 #include "variant_text.h"
 
 static void print_text(const char *text)
@@ -89,7 +90,8 @@ void warm_explain_print(const warm_explanation *about, bool preimages)
         print_kernel(about, &about->kernels[i], preimages);
     if (about->missing == 0)
         return;
-    printf("\n%zu of %zu kernels missing; ", about->missing, about->kernel_count);
+    printf("\n%zu of %zu %s missing; ", about->missing, about->kernel_count,
+           tkj_plural(about->kernel_count, "kernel", "kernels"));
     if (warm_explain_advice(about) != NULL) {
         puts(warm_explain_advice(about));
         return;

@@ -6,6 +6,7 @@
 #include "inspect_view.h"
 #include "key.h"
 #include "out.h"
+#include "text.h"
 
 static void print_field(const char *name, const char *text)
 {
@@ -80,7 +81,8 @@ void warm_inspect_text_pack(const warm_pack_view *view)
 {
     char digest[2 * TKJ_DIGEST_SIZE + 1];
     tkj_digest_format(view->bytes + view->size - TKJ_DIGEST_SIZE, digest);
-    printf("pack       %zu entries, %zu bytes, digest %s\n", view->index.count, view->size, digest);
+    printf("pack       %zu %s, %zu bytes, digest %s\n", view->index.count,
+           tkj_plural(view->index.count, "entry", "entries"), view->size, digest);
     for (size_t i = 0; i < view->index.count; i++) {
         const tkj_pack_record record = tkj_pack_at(&view->index, i);
         print_record(view, &record);

@@ -7,6 +7,7 @@
 #include "out.h"
 #include "out_human.h"
 #include "out_table.h"
+#include "text.h"
 
 /* So many digits tell the keys of a million entries apart, almost surely. */
 #define KEY_DIGITS 12
@@ -68,7 +69,7 @@ static void print_sums(const warm_sums *sums)
 {
     char size[WARM_HUMAN_SIZE];
     warm_human_bytes(sums->bytes, size);
-    printf("%zu %s, %s", sums->entries, sums->entries == 1 ? "entry" : "entries", size);
+    printf("%zu %s, %s", sums->entries, tkj_plural(sums->entries, "entry", "entries"), size);
     if (sums->flawed > 0)
         printf(", %zu corrupt or unreadable", sums->flawed);
 }

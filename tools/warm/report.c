@@ -12,6 +12,7 @@
 #include "complain.h"
 #include "prelude.h"
 #include "spec.h"
+#include "text.h"
 
 static uint64_t now(void)
 {
@@ -179,9 +180,10 @@ void warm_report_interrupted(warm_report *report)
     if (pthread_mutex_trylock(&report->mutex) != 0)
         return;
     close_line(report);
-    warm_complain("interrupted: %zu of %zu kernels are done; the same command goes on with "
+    warm_complain("interrupted: %zu of %zu %s done; the same command goes on with "
                   "the others",
-                  report->done - report->failed, report->total);
+                  report->done - report->failed, report->total,
+                  tkj_plural(report->total, "kernel is", "kernels are"));
     pthread_mutex_unlock(&report->mutex);
 }
 

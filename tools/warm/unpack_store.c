@@ -7,6 +7,7 @@
 #include "complain.h"
 #include "context.h"
 #include "memory.h"
+#include "text.h"
 
 /* The name of an entry's file has no room for more digits. */
 #define MAJOR_MAX 999999
@@ -104,9 +105,9 @@ static bool are_all_there(tkj_cache *cache, const warm_unpack *unpack)
     for (size_t i = 0; i < unpack->count; i++)
         gone += !is_there(cache, &unpack->entries[i], true);
     if (gone > 0)
-        warm_complain("%zu of the entries were removed again, for the cache is full "
+        warm_complain("%zu of the entries %s removed again, for the cache is full "
                       "(TOPK_JIT_CACHE_MAX_BYTES)",
-                      gone);
+                      gone, tkj_plural(gone, "was", "were"));
     return gone == 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "out.h"
 #include "out_json.h"
+#include "text.h"
 #include "verify.h"
 
 static const char *const kinds[WARM_FINDING_KINDS] = {
@@ -34,8 +35,8 @@ bool warm_verify_text(const warm_verification *verification)
     for (size_t i = 0; i < verification->finding_count; i++)
         print_finding(&verification->findings[i]);
     printf("%zu %s and %zu %s checked", verification->entries,
-           verification->entries == 1 ? "entry" : "entries", verification->packs,
-           verification->packs == 1 ? "pack" : "packs");
+           tkj_plural(verification->entries, "entry", "entries"), verification->packs,
+           tkj_plural(verification->packs, "pack", "packs"));
     for (int kind = 0; kind < WARM_FINDING_KINDS; kind++) {
         const size_t count = warm_verify_count(verification, (warm_verify_kind)kind, false);
         if (count > 0)
