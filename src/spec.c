@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "status.h"
+#include "suggest.h"
+#include "text.h"
 
 #define PAGE_SIZE_MAX ((int64_t)1 << 30)
 
@@ -79,13 +81,13 @@ static topk_jit_status check_enumerators(const topk_jit_spec *spec)
     return TOPK_JIT_OK;
 }
 
-static topk_jit_status check_select(const topk_jit_spec *spec)
+static topk_jit_status check_select(const topk_jit_spec *spec, const char *index_name)
 {
     if (spec->dtype > TOPK_JIT_BFLOAT16)
         return bad("dtype", tkj_dtype_name(spec->dtype),
                    "float32, float16 or bfloat16 for operation select");
     if (spec->index_dtype != TOPK_JIT_INT32 && spec->index_dtype != TOPK_JIT_INT64)
-        return bad("index_dtype", tkj_dtype_name(spec->index_dtype), "int32 or int64");
+        return bad(index_name, tkj_dtype_name(spec->index_dtype), "int32 or int64");
     int64_t size = spec->page_size;
     if (spec->layout != TOPK_JIT_LAYOUT_PAGED && size != 0)
         return bad_number("page_size", size, "0 unless the layout is paged");
@@ -95,13 +97,12 @@ static topk_jit_status check_select(const topk_jit_spec *spec)
     return TOPK_JIT_OK;
 }
 
-static topk_jit_status check_fast_topk(const topk_jit_spec *spec)
+static topk_jit_status check_fast_topk(const topk_jit_spec *spec, const char *index_name)
 {
     if (spec->layout != TOPK_JIT_LAYOUT_PLAIN)
         return bad("layout", tkj_layout_name(spec->layout), "plain for operation fast_topk");
     if (spec->index_dtype != TOPK_JIT_INT64)
-        return bad("index_dtype", tkj_dtype_name(spec->index_dtype),
-                   "int64 for operation fast_topk");
+        return bad(index_name, tkj_dtype_name(spec->index_dtype), "int64 for operation fast_topk");
     if (spec->page_size != 0)
         return bad_number("page_size", spec->page_size, "0 for operation fast_topk");
     if (spec->tie_break || spec->sorted || spec->deterministic || spec->nan_last || spec->check)
@@ -111,15 +112,21 @@ static topk_jit_status check_fast_topk(const topk_jit_spec *spec)
     return TOPK_JIT_OK;
 }
 
-topk_jit_status tkj_spec_validate(const topk_jit_spec *spec)
+/** @param index_name  what the caller calls index_dtype */
+static topk_jit_status check(const topk_jit_spec *spec, const char *index_name)
 {
     topk_jit_status status = check_enumerators(spec);
     if (status != TOPK_JIT_OK)
         return status;
     if (spec->topk < 1)
         return bad_number("topk", spec->topk, "at least 1");
-    return spec->operation == TOPK_JIT_OPERATION_SELECT ? check_select(spec)
-                                                        : check_fast_topk(spec);
+    return spec->operation == TOPK_JIT_OPERATION_SELECT ? check_select(spec, index_name)
+                                                        : check_fast_topk(spec, index_name);
+}
+
+topk_jit_status tkj_spec_validate(const topk_jit_spec *spec)
+{
+    return check(spec, "index_dtype");
 }
 
 /* Specs are compared as bytes. */
@@ -198,54 +205,105 @@ static const char *const field_names[] = {"operation",     "layout",    "topk", 
                                           "index",         "page_size", "tie_break", "sorted",
                                           "deterministic", "nan_last",  "check"};
 
-static bool set_option(topk_jit_spec *spec, unsigned field)
-{
-    uint8_t *const options[] = {&spec->sorted, &spec->deterministic, &spec->nan_last, &spec->check};
-    *options[field - FIELD_SORTED] = 1;
-    return true;
-}
+/** Words that are known. */
+typedef struct vocabulary {
+    const char *const *words;
+    size_t count;
+} vocabulary;
 
-/** Sets one field; value is NULL for a word without "=". */
-static bool set_field(topk_jit_spec *spec, unsigned field, const char *value)
+/** What a field's value may be; nothing for a number and for an option. */
+static vocabulary values_of(unsigned field)
 {
-    if ((field >= FIELD_SORTED) != (value == NULL))
-        return false;
     switch (field) {
     case FIELD_OPERATION:
-        return tkj_operation_parse(value, &spec->operation);
+        return (vocabulary){operation_names, COUNT(operation_names)};
     case FIELD_LAYOUT:
-        return tkj_layout_parse(value, &spec->layout);
-    case FIELD_TOPK:
-        return number_of(value, &spec->topk);
+        return (vocabulary){layout_names, COUNT(layout_names)};
     case FIELD_DTYPE:
-        return tkj_dtype_parse(value, &spec->dtype);
+        return (vocabulary){dtype_names, COUNT(dtype_names)};
     case FIELD_INDEX:
-        return tkj_dtype_parse(value, &spec->index_dtype);
-    case FIELD_PAGE_SIZE:
-        return number_of(value, &spec->page_size);
+        return (vocabulary){dtype_names + TOPK_JIT_INT32, TOPK_JIT_INT64 - TOPK_JIT_INT32 + 1};
     case FIELD_TIE_BREAK:
-        return tkj_tie_break_parse(value, &spec->tie_break);
+        return (vocabulary){tie_break_names, COUNT(tie_break_names)};
     default:
-        return set_option(spec, field);
+        return (vocabulary){NULL, 0};
     }
+}
+
+/** Names what was probably meant, and all that could be. @param what  the word was given as */
+static topk_jit_status refuse_word(const char *what, const char *word, vocabulary known)
+{
+    char near[160], list[160];
+    tkj_suggestion suggestion = {.given = word};
+    tkj_text expected = tkj_text_start(list, sizeof list);
+    for (size_t i = 0; i < known.count; i++) {
+        tkj_text_append(&expected, "%s%s", i > 0 ? ", " : "", known.words[i]);
+        tkj_suggest(&suggestion, known.words[i]);
+    }
+    tkj_suggestion_format(&suggestion, "", near, sizeof near);
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "spec text: %s \"%s\"%s (expected: %s)", what, word,
+                    near, list);
+}
+
+static topk_jit_status set_option(topk_jit_spec *spec, unsigned field, const char *value)
+{
+    uint8_t *const options[] = {&spec->sorted, &spec->deterministic, &spec->nan_last, &spec->check};
+    if (value != NULL)
+        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
+                        "spec text: %s has the value \"%s\", expected none", field_names[field],
+                        value);
+    *options[field - FIELD_SORTED] = 1;
+    return TOPK_JIT_OK;
+}
+
+static topk_jit_status set_number(topk_jit_spec *spec, unsigned field, const char *value)
+{
+    if (number_of(value, field == FIELD_TOPK ? &spec->topk : &spec->page_size))
+        return TOPK_JIT_OK;
+    return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "spec text: %s is \"%s\", expected a number",
+                    field_names[field], value);
+}
+
+static topk_jit_status set_word(topk_jit_spec *spec, unsigned field, const char *value)
+{
+    char what[32];
+    unsigned word;
+    const vocabulary known = values_of(field);
+    snprintf(what, sizeof what, "%s is", field_names[field]);
+    if (!value_of(known.words, known.count, value, &word))
+        return refuse_word(what, value, known);
+    if (field == FIELD_OPERATION)
+        spec->operation = (topk_jit_operation)word;
+    else if (field == FIELD_LAYOUT)
+        spec->layout = (topk_jit_layout)word;
+    else if (field == FIELD_DTYPE)
+        spec->dtype = (topk_jit_dtype)word;
+    else if (field == FIELD_INDEX)
+        spec->index_dtype = (topk_jit_dtype)(TOPK_JIT_INT32 + word);
+    else
+        spec->tie_break = (topk_jit_tie_break)word;
+    return TOPK_JIT_OK;
 }
 
 /** Applies one word, "name=value" or an option alone, which is cut in two. */
 static topk_jit_status apply_word(topk_jit_spec *spec, char *word, unsigned *seen)
 {
+    const vocabulary known = {field_names, COUNT(field_names)};
     unsigned field;
     char *value = strchr(word, '=');
     if (value != NULL)
         *value++ = '\0';
-    if (!value_of(field_names, COUNT(field_names), word, &field) || !set_field(spec, field, value))
-        return tkj_fail(TOPK_JIT_INVALID_ARGUMENT,
-                        "spec text: \"%s%s%s\" is no field of a spec with its value", word,
-                        value ? "=" : "", value ? value : "");
+    if (!value_of(known.words, known.count, word, &field))
+        return refuse_word("no field is called", word, known);
     if (*seen >> field & 1u)
         return tkj_fail(TOPK_JIT_INVALID_ARGUMENT, "spec text: %s is given twice, expected once",
                         word);
     *seen |= 1u << field;
-    return TOPK_JIT_OK;
+    if (field >= FIELD_SORTED)
+        return set_option(spec, field, value);
+    if (values_of(field).count == 0)
+        return set_number(spec, field, value != NULL ? value : "");
+    return set_word(spec, field, value != NULL ? value : "");
 }
 
 topk_jit_status tkj_spec_parse(const char *text, topk_jit_spec *out)
@@ -264,7 +322,7 @@ topk_jit_status tkj_spec_parse(const char *text, topk_jit_spec *out)
         if (status != TOPK_JIT_OK)
             return status;
     }
-    topk_jit_status status = tkj_spec_validate(&spec);
+    topk_jit_status status = check(&spec, field_names[FIELD_INDEX]);
     if (status == TOPK_JIT_OK)
         *out = tkj_spec_canonical(&spec);
     return status;

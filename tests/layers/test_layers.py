@@ -23,7 +23,7 @@ LEAVES = ["cache", "nvrtc", "driver", "host"]
 ROOMS = {
     "base": (
         ["status", "memory", "text", "line", "abi", "log", "os", "os_file", "config", "config_values"]
-        + ["device", "source", "digest", "flight", "worker", "installed"],
+        + ["suggest", "device", "source", "digest", "flight", "worker", "installed"],
         BASE,
     ),
     "params": (["params"], []),

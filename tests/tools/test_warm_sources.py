@@ -366,8 +366,8 @@ class Manifest(SourcesTest):
         self.refused_manifest(unknown, "targets[0]", "sm_91", fits_schema=True)
 
     def test_spec_that_is_none(self):
-        for spec, word in (("tokp=9", "tokp=9"), ("topk=0", "topk"), ("topk=1,topk=2", "twice"),
-                           ("layout=paged", "page_size"), ("topk=99999999999999999999", "topk=9")):
+        for spec, word in (("tokp=9", "did you mean 'topk'?"), ("topk=0", "topk"), ("topk=1,topk=2", "twice"),
+                           ("layout=paged", "page_size"), ("topk=99999999999999999999", 'topk is "9999')):
             manifest = {"version": 1, "kernels": [{"spec": spec}]}
             self.refused_manifest(manifest, "kernels[0].spec", word, fits_schema=True)
         for spec in ("", "x" * 256):

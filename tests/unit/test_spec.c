@@ -82,49 +82,66 @@ static void expect_parse_failure(const char *text, const char *message)
     assert_memory_equal(&spec, &before, sizeof spec);
 }
 
-static void words_that_are_none_are_refused(void **state)
+#define FIELDS                                                                                     \
+    " (expected: operation, layout, topk, dtype, index, page_size, tie_break, sorted, "            \
+    "deterministic, nan_last, check)"
+#define OPERATIONS " (expected: select, fast_topk)"
+#define LAYOUTS " (expected: plain, paged, ragged)"
+#define DTYPES " (expected: float32, float16, bfloat16, float64, int32, int64)"
+#define INDICES " (expected: int32, int64)"
+#define TIES " (expected: none, smallest, largest)"
+
+static void words_that_are_none_are_refused_with_what_they_may_be(void **state)
 {
     (void)state;
-    static const char *const words[] = {"banana",
-                                        "banana=1",
-                                        "Topk=1",
-                                        " topk=1",
-                                        "topk =1",
-                                        "topk",
-                                        "operation",
-                                        "layout",
-                                        "page_size",
-                                        "tie_break",
-                                        "=",
-                                        "=1",
-                                        "sorted=",
-                                        "sorted=1",
-                                        "check=0",
-                                        "nan_last=",
-                                        "deterministic=1",
-                                        "operation=",
-                                        "operation=sort",
-                                        "operation=Select",
-                                        "layout=page",
-                                        "layout=pagedx",
-                                        "dtype=float",
-                                        "dtype=",
-                                        "dtype=f32",
-                                        "index=int3",
-                                        "index=int320",
-                                        "tie_break=",
-                                        "tie_break=any",
-                                        "tie_break=smallest ",
-                                        "?",
-                                        "dtype=?"};
-    for (size_t i = 0; i < COUNT(words); i++) {
-        char message[128], text[64];
-        snprintf(message, sizeof message, "spec text: \"%s\" is no field of a spec with its value",
-                 words[i]);
-        expect_parse_failure(words[i], message);
-        snprintf(text, sizeof text, "topk=1,%s", words[i]);
-        if (strncmp(words[i], "topk", 4) != 0)
-            expect_parse_failure(text, message);
+    static const struct {
+        const char *word, *message;
+    } cases[] = {
+        {"banana", "no field is called \"banana\"" FIELDS},
+        {"banana=1", "no field is called \"banana\"" FIELDS},
+        {"layuot=paged", "no field is called \"layuot\"; did you mean 'layout'?" FIELDS},
+        {"page-size=64", "no field is called \"page-size\"; did you mean 'page_size'?" FIELDS},
+        {"index_dtype=int32", "no field is called \"index_dtype\"; did you mean 'index'?" FIELDS},
+        {"nan-last", "no field is called \"nan-last\"; did you mean 'nan_last'?" FIELDS},
+        {"Topk=1", "no field is called \"Topk\"; did you mean 'topk'?" FIELDS},
+        {" topk=1", "no field is called \" topk\"; did you mean 'topk'?" FIELDS},
+        {"topk =1", "no field is called \"topk \"; did you mean 'topk'?" FIELDS},
+        {"=", "no field is called \"\"" FIELDS},
+        {"=1", "no field is called \"\"" FIELDS},
+        {"?", "no field is called \"?\"" FIELDS},
+        {"page_size", "page_size is \"\", expected a number"},
+        {"page_size=6k", "page_size is \"6k\", expected a number"},
+        {"sorted=", "sorted has the value \"\", expected none"},
+        {"sorted=1", "sorted has the value \"1\", expected none"},
+        {"check=0", "check has the value \"0\", expected none"},
+        {"nan_last=", "nan_last has the value \"\", expected none"},
+        {"deterministic=1", "deterministic has the value \"1\", expected none"},
+        {"operation", "operation is \"\"" OPERATIONS},
+        {"operation=", "operation is \"\"" OPERATIONS},
+        {"operation=sort", "operation is \"sort\"" OPERATIONS},
+        {"operation=Select", "operation is \"Select\"; did you mean 'select'?" OPERATIONS},
+        {"operation=topk", "operation is \"topk\"" OPERATIONS},
+        {"layout", "layout is \"\"" LAYOUTS},
+        {"layout=pagd", "layout is \"pagd\"; did you mean 'paged'?" LAYOUTS},
+        {"layout=page", "layout is \"page\"; did you mean 'paged'?" LAYOUTS},
+        {"layout=pagedx", "layout is \"pagedx\"; did you mean 'paged'?" LAYOUTS},
+        {"dtype=", "dtype is \"\"" DTYPES},
+        {"dtype=?", "dtype is \"?\"" DTYPES},
+        {"dtype=bfloat61", "dtype is \"bfloat61\"; did you mean 'bfloat16'?" DTYPES},
+        {"dtype=half", "dtype is \"half\"" DTYPES},
+        {"index=int3", "index is \"int3\"; did you mean 'int32'?" INDICES},
+        {"index=int320", "index is \"int320\"; did you mean 'int32'?" INDICES},
+        {"index=float32", "index is \"float32\"" INDICES},
+        {"tie_break", "tie_break is \"\"" TIES},
+        {"tie_break=any", "tie_break is \"any\"" TIES},
+        {"tie_break=smallest ", "tie_break is \"smallest \"; did you mean 'smallest'?" TIES},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char message[256], text[64];
+        snprintf(message, sizeof message, "spec text: %s", cases[i].message);
+        expect_parse_failure(cases[i].word, message);
+        snprintf(text, sizeof text, "topk=1,%s", cases[i].word);
+        expect_parse_failure(text, message);
     }
 }
 
@@ -133,7 +150,7 @@ static void empty_words_are_refused(void **state)
     (void)state;
     static const char *const texts[] = {"", ",", "topk=1,", ",topk=1", "topk=1,,sorted"};
     for (size_t i = 0; i < COUNT(texts); i++)
-        expect_parse_failure(texts[i], "spec text: \"\" is no field of a spec with its value");
+        expect_parse_failure(texts[i], "spec text: no field is called \"\"" FIELDS);
 }
 
 static void numbers_are_plain_digits_within_64_bits(void **state)
@@ -158,8 +175,8 @@ static void numbers_are_plain_digits_within_64_bits(void **state)
         for (size_t f = 0; f < COUNT(fields); f++) {
             char text[64], message[128];
             snprintf(text, sizeof text, "%s=%s", fields[f], numbers[i]);
-            snprintf(message, sizeof message,
-                     "spec text: \"%s\" is no field of a spec with its value", text);
+            snprintf(message, sizeof message, "spec text: %s is \"%s\", expected a number",
+                     fields[f], numbers[i]);
             expect_parse_failure(text, message);
         }
     topk_jit_spec spec;
@@ -227,7 +244,7 @@ static void parsed_specs_are_valid(void **state)
     expect_parse_failure("topk=0", "topk is 0, expected at least 1");
     expect_parse_failure("layout=paged", "page_size is 0, expected a power of two from 1 to 2^30");
     expect_parse_failure("operation=fast_topk",
-                         "index_dtype is int32, expected int64 for operation fast_topk");
+                         "index is int32, expected int64 for operation fast_topk");
 }
 
 static void canonical_specs_are_equal_as_bytes_whatever_the_padding_held(void **state)
@@ -301,7 +318,7 @@ int main(void)
         cmocka_unit_test(text_is_the_documented_one),
         cmocka_unit_test(order_of_words_does_not_matter),
         cmocka_unit_test(absent_words_are_defaults),
-        cmocka_unit_test(words_that_are_none_are_refused),
+        cmocka_unit_test(words_that_are_none_are_refused_with_what_they_may_be),
         cmocka_unit_test(empty_words_are_refused),
         cmocka_unit_test(numbers_are_plain_digits_within_64_bits),
         cmocka_unit_test(word_given_twice_is_refused),

@@ -154,11 +154,11 @@ static void exit_statuses_ascend_and_the_commands_meaning_wins(void **state)
 static void assert_suggests(const char *given, const char *expected)
 {
     static const char *const words[] = {"list", "lint", "inspect", "verify", "pack"};
-    warm_suggestion suggestion = {.given = given};
+    tkj_suggestion suggestion = {.given = given};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        warm_suggest(&suggestion, words[i]);
+        tkj_suggest(&suggestion, words[i]);
     char text[256];
-    warm_suggestion_format(&suggestion, "", text, sizeof text);
+    tkj_suggestion_format(&suggestion, "", text, sizeof text);
     assert_string_equal(text, expected);
 }
 
@@ -167,7 +167,8 @@ static void nearest_words_are_suggested(void **state)
     (void)state;
     assert_suggests("isnpect", "; did you mean 'inspect'?"); /* swapped */
     assert_suggests("verifyy", "; did you mean 'verify'?");
-    assert_suggests("in", "; did you mean 'inspect'?"); /* begun */
+    assert_suggests("in", "; did you mean 'inspect'?");   /* begun */
+    assert_suggests("packing", "; did you mean 'pack'?"); /* begins with it */
     assert_suggests("li", "; did you mean 'list' or 'lint'?");
     assert_suggests("lixt", "; did you mean 'list' or 'lint'?");
     assert_suggests("frobnicate", "");

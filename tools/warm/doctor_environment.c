@@ -115,11 +115,11 @@ static bool is_known(const char *name)
 static void say_unknown(warm_doctor *doctor, const warm_setting *setting)
 {
     char text[256];
-    warm_suggestion suggestion = {.given = setting->name + strlen(PREFIX)};
+    tkj_suggestion suggestion = {.given = setting->name + strlen(PREFIX)};
     for (const warm_variable *known = warm_variables; known->name != NULL; known++)
         if (has_prefix(known->name, PREFIX))
-            warm_suggest(&suggestion, known->name + strlen(PREFIX));
-    warm_suggestion_format(&suggestion, PREFIX, text, sizeof text);
+            tkj_suggest(&suggestion, known->name + strlen(PREFIX));
+    tkj_suggestion_format(&suggestion, PREFIX, text, sizeof text);
     warm_note(doctor, "%s is no variable of this library%s", setting->name, text);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "common.h"
 #include "complain.h"
 #include "suggest.h"
@@ -55,14 +56,26 @@ static void complain_unknown(const warm_command *command, const char *given)
         warm_complain("out of memory");
         return;
     }
-    warm_suggestion suggestion = {.given = bare + strspn(bare, "-")};
+    tkj_suggestion suggestion = {.given = bare + strspn(bare, "-")};
     const warm_option *option;
     for (size_t i = 0; (option = warm_option_at(command, i)) != NULL; i++)
-        warm_suggest(&suggestion, option->name);
-    warm_suggestion_format(&suggestion, "--", near, sizeof near);
+        tkj_suggest(&suggestion, option->name);
+    tkj_suggestion_format(&suggestion, "--", near, sizeof near);
     warm_complain("unknown option '%s'%s%s 'topk-jit-warm help %s' lists the options", bare, near,
                   near[0] != '\0' ? "" : ";", command->name);
     free(bare);
+}
+
+/** Whether the name of a command stands behind options, where none is looked for. */
+static bool complain_order(const warm_command *command, int argc, char **argv)
+{
+    const bool top = (command->common & WARM_COMMON_TOP) != 0;
+    for (int i = 1; top && i < argc; i++)
+        if (warm_command_find(argv[i]) != NULL) {
+            warm_complain("the command comes first: topk-jit-warm %s [options]", argv[i]);
+            return true;
+        }
+    return false;
 }
 
 /** What getopt_long could not understand: optopt is a known option that lacks a value or has one
@@ -81,16 +94,16 @@ static void complain_flag(const warm_command *command, int flag, const char *arg
 
 void warm_complain_word(const char *what, const char *given, warm_words *words)
 {
-    warm_suggestion suggestion = {.given = given};
+    tkj_suggestion suggestion = {.given = given};
     char word[WARM_WORD_SIZE];
     char near[256];
     char known[1024] = "";
     for (size_t i = 0; words(i, word); i++) {
         const size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ", word);
-        warm_suggest(&suggestion, word);
+        tkj_suggest(&suggestion, word);
     }
-    warm_suggestion_format(&suggestion, "", near, sizeof near);
+    tkj_suggestion_format(&suggestion, "", near, sizeof near);
     warm_complain("%s: unknown '%s'%s (expected: %s)", what, given, near, known);
 }
 
@@ -158,6 +171,8 @@ static bool take_operands(int argc, char **argv, warm_call *call)
     const warm_operand *operand = &call->command->operand;
     call->operands = argv + optind;
     call->operand_count = (size_t)(argc - optind);
+    if (call->operand_count > operand->most && complain_order(call->command, argc, argv))
+        return false;
     if (call->operand_count > operand->most) {
         warm_complain("unexpected argument '%s'; 'topk-jit-warm help %s' lists the options",
                       call->operands[operand->most], call->command->name);
@@ -185,7 +200,8 @@ static bool take_all(int argc, char **argv, warm_call *call)
         if (flag == -1)
             return take_operands(argc, argv, call);
         if (flag == '?' || flag == ':') {
-            complain_flag(call->command, flag, argv[optind - 1]);
+            if (!complain_order(call->command, argc, argv))
+                complain_flag(call->command, flag, argv[optind - 1]);
             return false;
         }
         if (!take_option(find_option(call->command, flag), call))

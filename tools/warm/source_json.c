@@ -113,17 +113,17 @@ static bool is_known(const char *key, const char *const *known)
 static void complain_key(const char *path, const char *where, const char *key,
                          const char *const *known)
 {
-    warm_suggestion suggestion = {.given = key};
+    tkj_suggestion suggestion = {.given = key};
     char quoted[WARM_QUOTE_SIZE];
     char near[256];
     char list[256] = "";
     for (; *known != NULL; known++) {
         const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", used == 0 ? "" : ", ", *known);
-        warm_suggest(&suggestion, *known);
+        tkj_suggest(&suggestion, *known);
     }
     warm_quote(key, strlen(key), quoted);
-    warm_suggestion_format(&suggestion, "", near, sizeof near);
+    tkj_suggestion_format(&suggestion, "", near, sizeof near);
     warm_complain("%s: %s has the key '%s', expected: %s%s", path, where, quoted, list, near);
 }
 

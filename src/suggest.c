@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LENGTH_MAX (WARM_WORD_SIZE - 1)
+#define LENGTH_MAX (TKJ_SUGGESTION_SIZE - 1)
 
 static size_t least(size_t a, size_t b)
 {
@@ -31,13 +31,13 @@ static size_t distance_of(const char *a, size_t a_length, const char *b, size_t 
     return cost[a_length][b_length];
 }
 
-void warm_suggest(warm_suggestion *suggestion, const char *word)
+void tkj_suggest(tkj_suggestion *suggestion, const char *word)
 {
     const size_t given = strlen(suggestion->given);
     const size_t length = strlen(word);
-    if (given == 0 || given > LENGTH_MAX || length > LENGTH_MAX)
+    if (given == 0 || length == 0 || given > LENGTH_MAX || length > LENGTH_MAX)
         return;
-    const bool begun = strncmp(suggestion->given, word, given) == 0;
+    const bool begun = strncmp(suggestion->given, word, least(given, length)) == 0;
     const size_t distance = begun ? 0 : distance_of(suggestion->given, given, word, length);
     if (distance > given / 3 + 1 || distance >= length ||
         (suggestion->count > 0 && distance > suggestion->distance))
@@ -45,12 +45,12 @@ void warm_suggest(warm_suggestion *suggestion, const char *word)
     if (suggestion->count > 0 && distance < suggestion->distance)
         suggestion->count = 0;
     suggestion->distance = distance;
-    if (suggestion->count < WARM_SUGGESTIONS_MAX)
+    if (suggestion->count < TKJ_SUGGESTIONS_MAX)
         memcpy(suggestion->kept[suggestion->count++], word, length + 1);
 }
 
-void warm_suggestion_format(const warm_suggestion *suggestion, const char *marks, char *out,
-                            size_t size)
+void tkj_suggestion_format(const tkj_suggestion *suggestion, const char *marks, char *out,
+                           size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
