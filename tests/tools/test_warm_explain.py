@@ -203,7 +203,7 @@ class Layers(ExplainTest):
         self.assertIn("TOPK_JIT_MODE is off: unset it", target["advice"])
         done = self.explain(ONE, "--arch", "sm_90", environment=environment)
         self.assertIn("  nowhere: TOPK_JIT_MODE is off", done.stdout)
-        self.assertIn("1 of 1 kernels missing; nothing is looked for", done.stdout)
+        self.assertIn("1 of 1 kernel missing; nothing is looked for", done.stdout)
         self.assertNotIn("topk-jit-warm", done.stdout)
 
     def test_only_mode_off_has_advice_instead_of_a_command(self):
@@ -248,7 +248,7 @@ class Gpus(ExplainTest):
         (self.folder / "libcuda.so.1").write_text("")  # found first, and no library
         none = {"LD_LIBRARY_PATH": str(self.folder)}
         done = self.explain(ONE, environment=none)
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("--arch is missing", done.stderr)
         done = self.explain(ONE, "--arch", "native", environment=none)
         self.assertEqual((done.returncode, done.stdout), (3, ""))
@@ -259,7 +259,7 @@ class Gpus(ExplainTest):
         hidden = {**GPUS, "FAKE_CUDA_HIDDEN": "1"}
         why = "the driver shows none to this process"
         done = self.explain(ONE, environment=hidden)
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn(f"there is no GPU here ({why}", done.stderr)
         done = self.explain(ONE, "--arch", "native", environment=hidden)
         self.assertEqual((done.returncode, done.stdout), (3, ""))
@@ -271,7 +271,11 @@ class Gpus(ExplainTest):
 
 class Usage(ExplainTest):
     def test_spec_that_is_none_gets_the_librarys_words(self):
-        for spec, word in (("topk=2048,topk=64", "topk is given twice"), ("heap=1", '"heap=1"'),
+        for spec, word in (("topk=2048,topk=64", "topk is given twice"), ("heap=1", '"heap"'),
+                           ("layout=pagd", "did you mean 'paged'? (expected: plain, paged, ragged)"),
+                           ("layuot=paged", "did you mean 'layout'?"),
+                           ("index_dtype=int64", "did you mean 'index'?"),
+                           ("operation=fast_topk", "index is int32, expected int64"),
                            ("layout=paged", "page_size"), ("", "spec text"), ("a" * 5000, "5000")):
             done = self.explain(spec, "--arch", "sm_90")
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)

@@ -114,6 +114,53 @@ class OddBytes(Messages):
         self.assertIn("/größe/大きさ: No such file", self.own("inspect", "/größe/大きさ"))
 
 
+class OrderOfWords(Messages):
+    def test_command_behind_its_options_is_told_to_come_first(self):
+        for command in COMMANDS:
+            for words in (("--cache-dir", self.cache, command), ("--json", command),
+                          ("-v", command, "more"), ("--unknown", command)):
+                with self.subTest(words=words):
+                    said = self.complaint(*words)
+                    self.assertIn(f"the command comes first: topk-jit-warm {command} [options]", said)
+
+    def test_other_word_there_is_unexpected_as_before(self):
+        self.assertIn("unexpected argument 'lst'", self.complaint("--json", "lst"))
+
+    def test_command_that_is_a_value_is_none(self):
+        self.assertIn("No such file", self.complaint("--arch", "sm_90", "--manifest", "list"))
+
+
+class Keys(Messages):
+    def test_word_that_is_neither_file_nor_key_is_told_what_both_are(self):
+        for word in ("41f", "x", "41fg", "0" * 33, "kernel.tkc"):
+            said = self.own("inspect", word)
+            self.assertIn(f"'{word}' is no file here and no KEY (expected: a file, or of a key", said)
+            self.assertIn("4 to 32 hexadecimal", said)
+
+    def test_key_that_no_entry_has_is_told_so(self):
+        self.build()
+        for command in (("inspect",), ("dump", "--sass")):
+            said = self.own(*command, "0123456789abcdef")
+            self.assertIn("no entry of the cache has a key that begins with '0123456789abcdef'", said)
+
+
+class Numbers(Messages):
+    def test_one_is_one(self):
+        self.build("--arch sm_90 --topk 9001")
+        pack = self.folder / "one.tkp"
+        for words, said in ((("pack", pack), "packed 1 entry, "),
+                            (("inspect", pack), "pack       1 entry, "),
+                            (("list",), ": 1 entry, "),
+                            (("verify",), "1 entry and 0 packs checked")):
+            self.assertIn(said, self.says(words[0], *words[1:]))
+        said = self.says("explain", "topk=9002", "--arch", "sm_90", status=4)
+        self.assertIn("1 of 1 kernel missing", said)
+
+    def test_more_are_several(self):
+        self.build("--arch sm_90 --topk 9001,9002")
+        self.assertIn("packed 2 entries, ", self.says("pack", self.folder / "two.tkp"))
+
+
 class EmptyItems(Messages):
     def test_are_told_as_such_in_every_list(self):
         for option in ("arch", "operation", "topk", "dtype", "layout", "page-size", "index-dtype",

@@ -166,7 +166,7 @@ class Key(StoreTest):
     def test_too_few_digits_and_no_digits_are_no_key(self):
         for word in ("abc", "xyz0", "0" * 33, ""):
             self.fails("dump", word, "--cubin", status=2, naming=["4 to 32"])
-        self.fails("inspect", "abc", status=4, naming=["abc: No such file"])
+        self.fails("inspect", "abc", status=4, naming=["'abc' is no file here and no KEY"])
 
     def test_ambiguous_beginning_names_the_candidates(self):
         pack = self.add_pack(of="sound-three")

@@ -154,7 +154,6 @@ struct warm_command {
     warm_operand operand;
     const warm_exit *exits; /* beyond the common ones, or instead of their meaning; NULL = none */
     const warm_example *examples; /* NULL = none */
-    bool hidden;                  /* not worth a line in the list of commands */
     /** @return an exit status; what is wrong was said in one line on stderr */
     int (*run)(const warm_call *call);
 };

@@ -61,8 +61,7 @@ static void print_commands(void)
 {
     const char *before = "";
     for (size_t i = 0; i < warm_command_count; i++, before = " ")
-        if (!warm_commands[i]->hidden)
-            printf("%s%s", before, warm_commands[i]->name);
+        printf("%s%s", before, warm_commands[i]->name);
 }
 
 /** Finds out which command it is and what stands before the word that is completed. --a=b is three

@@ -64,7 +64,7 @@ static int add_devices(bool is_asked_for, explain_aims *out)
         else
             warm_complain("--arch is missing, such as --arch sm_90: there is no GPU here (%s)",
                           why);
-        return is_asked_for ? WARM_EXIT_NO_GPU : WARM_EXIT_USAGE;
+        return WARM_EXIT_NO_GPU;
     }
     for (int i = 0; i < devices; i++) {
         tkj_plan_aim aim;
@@ -168,7 +168,7 @@ static const warm_option options[] = {
 
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "every kernel is in the cache"},
-    {WARM_EXIT_NO_GPU, "--arch native, and there is no GPU"},
+    {WARM_EXIT_NO_GPU, "--arch is native or not given, and there is no GPU"},
     {WARM_EXIT_NOT_THERE, "a kernel is not in the cache"},
     {0, NULL},
 };

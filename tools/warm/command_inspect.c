@@ -2,6 +2,7 @@
 /** @file command_inspect.c @brief topk-jit-warm inspect: what is in an entry or a pack. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "commands.h"
@@ -127,8 +128,15 @@ static int inspect_key(const warm_call *call)
 static int run(const warm_call *call)
 {
     const char *what = call->operands[0];
-    const bool key = warm_is_key(what) && access(what, F_OK) != 0 && errno == ENOENT;
-    return key ? inspect_key(call) : inspect_file(call);
+    const bool absent = access(what, F_OK) != 0 && errno == ENOENT;
+    if (!absent || strchr(what, '/') != NULL)
+        return inspect_file(call);
+    if (warm_is_key(what))
+        return inspect_key(call);
+    warm_complain("'%s' is no file here and no KEY (expected: a file, or of a key that list shows "
+                  "the first digits, 4 to 32 hexadecimal ones)",
+                  what);
+    return WARM_EXIT_NOT_THERE;
 }
 
 static const warm_option options[] = {

@@ -215,6 +215,5 @@ const warm_command warm_command_manual = {
     .summary = "prints the manual page",
     .usage = "",
     .description = "Prints topk-jit-warm(1) as roff, which man -l shows.",
-    .hidden = true,
     .run = run,
 };

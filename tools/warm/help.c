@@ -113,8 +113,7 @@ void warm_help_overview(const warm_command *top, FILE *to)
     for (size_t i = 0; i < warm_command_count; i++) {
         char left[64];
         snprintf(left, sizeof left, "  %s", warm_commands[i]->name);
-        if (!warm_commands[i]->hidden)
-            print_item(left, warm_commands[i]->summary, to);
+        print_item(left, warm_commands[i]->summary, to);
     }
     print_options(top, true, to);
     fputs("\n'topk-jit-warm help COMMAND' is the manual of a command.\n", to);
