@@ -150,22 +150,23 @@ class Entry(InspectTest):
 
 class Pack(InspectTest):
     def test_line_of_the_pack_and_one_an_entry(self):
-        first, *rest = self.text(TRIO).splitlines()
+        first, titles, *rest = self.text(TRIO).splitlines()
         digest = TRIO.read_bytes()[-16:].hex()
         self.assertEqual(first, f"pack       3 entries, {TRIO.stat().st_size} bytes, digest {digest}")
+        self.assertEqual(titles.split(), "KEY CUDA TARGET BYTES KERNEL".split())
         self.assertEqual(len(rest), 3)
         for line in rest:
-            self.assertRegex(line, r"\A[0-9a-f]{32}  cu1[23]  sm_90  \d+  topk_jit_general_k2048_f32\Z")
+            self.assertRegex(line, r"\A[0-9a-f]{32}  1[23]    sm_90   +\d+  topk_jit_general_k2048_f32\Z")
         self.assertEqual(rest, sorted(rest))
 
     def test_json_has_the_same(self):
         found = self.object(TRIO)
-        lines = self.text(TRIO).splitlines()[1:]
+        lines = [line.split() for line in self.text(TRIO).splitlines()[2:]]
         self.assertEqual((found["format"], found["count"]), ("pack", 3))
         self.assertEqual(found["bytes"], TRIO.stat().st_size)
         self.assertEqual(found["digest"], TRIO.read_bytes()[-16:].hex())
         self.assertEqual(
-            [f"{e['key']}  cu{e['major']}  {e['target']}  {e['bytes']}  {e['entry_name']}"
+            [[e["key"], str(e["major"]), e["target"], str(e["bytes"]), e["entry_name"]]
              for e in found["entries"]],
             lines,
         )

@@ -173,7 +173,7 @@ class Complete(pack_case.PackTest):
         damaged.write_bytes(damaged.read_bytes()[:-1])
         code, _, err = self.run_it("pack", self.out, "--keep-going", "--cache-dir", self.cache)
         self.assertEqual((code, err.count("\n")), (0, 1), err)
-        self.assertEqual(len(self.must("inspect", self.out).splitlines()), len(self.names))
+        self.assertEqual(len(self.must("inspect", self.out).splitlines()), 1 + len(self.names))
         self.out.unlink()
         missing.unlink()
         err = self.fails("pack", self.out, "--keep-going", status=4, naming=[self.name(missing)])
@@ -259,7 +259,7 @@ class Damage(pack_case.PackTest):
         for file, flaw in spoiled.items():
             self.assertIn(flaw, damaged[file])
         self.assertEqual(len(said["entries"]), 1)
-        self.assertEqual(len(self.must("inspect", self.out).splitlines()), 2)
+        self.assertEqual(len(self.must("inspect", self.out).splitlines()), 3)
 
     def test_other_files_are_no_entries_and_no_damage(self):
         (self.cache / "v1" / "notes.txt").write_text("mine")
@@ -370,7 +370,7 @@ class Many(pack_case.PackTest):
         said = [p.communicate(timeout=pack_case.HANG_SECONDS) for p in processes]
         codes = sorted(p.returncode for p in processes)
         self.assertEqual(codes, [0, 1], said)
-        self.assertEqual(len(self.must("inspect", self.out).splitlines()), 513)
+        self.assertEqual(len(self.must("inspect", self.out).splitlines()), 514)
         self.assertEqual(self.left_behind(), [])
 
     def kill_while_it_writes(self, *flags):

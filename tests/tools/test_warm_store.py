@@ -363,7 +363,8 @@ class Prune(StoreTest):
         files = self.aged()
         self.assertEqual(self.object("prune", "--older-than", "1d")["summary"]["removed"], 0)
         text = self.says("prune", "--older-than", "150m")
-        self.assertIn(f"{key_of(files[3])}  cu13  1.2 KiB  4h  removed\n", text)
+        self.assertEqual(text.splitlines()[0].split(), "KEY CUDA SIZE AGE STATUS".split())
+        self.assertIn(f"{key_of(files[3])}  13    1.2 KiB   4h  removed\n", text)
         self.assertRegex(text, r": 2 removed \(\d.* KiB\), 2 left \(\d.* KiB\)\n\Z")
         self.assertEqual(self.files(), files[:2])
 

@@ -70,6 +70,70 @@ static void many_rows_are_kept_in_order(void **state)
     warm_table_release(&table);
 }
 
+static void assert_is(const warm_table *table, size_t terminal, const char *expected)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    assert_true(warm_table_format(table, terminal, to));
+    assert_int_equal(fclose(to), 0);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void row_that_is_too_wide_goes_on_below(void **state)
+{
+    (void)state;
+    warm_table table;
+    warm_table_init(&table, columns, 3);
+    warm_table_add(&table, "first");
+    warm_table_add(&table, "12345678901234567890");
+    warm_table_add(&table, "operation=select,layout=paged,topk=2048,sorted");
+    assert_is(&table, 75,
+              "name                  bytes  note\n"
+              "first  12345678901234567890  operation=select,layout=paged,topk=2048,sorted\n");
+    assert_is(&table, 74,
+              "name                  bytes  note\n"
+              "first  12345678901234567890  operation=select,layout=paged,topk=2048,\n"
+              "                             sorted\n");
+    assert_is(&table, 61,
+              "name                  bytes  note\n"
+              "first  12345678901234567890  operation=select,layout=paged,\n"
+              "                             topk=2048,sorted\n");
+    assert_is(&table, 60,
+              "name                  bytes\n"
+              "    note\n"
+              "first  12345678901234567890\n"
+              "    operation=select,layout=paged,topk=2048,sorted\n");
+    assert_is(&table, 26,
+              "name\n"
+              "                   bytes\n"
+              "    note\n"
+              "first\n"
+              "    12345678901234567890\n"
+              "    operation=select,layout=paged,\n"
+              "    topk=2048,sorted\n");
+    warm_table_release(&table);
+}
+
+static void word_that_is_too_wide_is_broken_and_not_cut(void **state)
+{
+    (void)state;
+    warm_table table;
+    warm_table_init(&table, columns + 2, 1);
+    warm_table_add(&table, "%s", "0123456789012345678901234567890123456789 end");
+    assert_is(&table, 32,
+              "note\n"
+              "01234567890123456789012345678901\n"
+              "23456789 end\n");
+    assert_is(&table, 1,
+              "note\n"
+              "01234567890123456789012345678901\n"
+              "23456789 end\n");
+    warm_table_release(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +141,8 @@ int main(void)
         cmocka_unit_test(table_without_rows_has_its_titles),
         cmocka_unit_test(text_of_a_cell_cannot_leave_it),
         cmocka_unit_test(many_rows_are_kept_in_order),
+        cmocka_unit_test(row_that_is_too_wide_goes_on_below),
+        cmocka_unit_test(word_that_is_too_wide_is_broken_and_not_cut),
     };
     return cmocka_run_group_tests_name("warm_table", tests, NULL, NULL);
 }

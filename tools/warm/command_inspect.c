@@ -53,8 +53,7 @@ static int print_pack(const warm_call *call, const warm_opened_pack *pack)
     const warm_pack_view view = {pack->index, pack->bytes.bytes, pack->bytes.size};
     if (call->common.json)
         return warm_out_end(warm_out_json(warm_inspect_json_pack(&view)));
-    warm_inspect_text_pack(&view);
-    return warm_out_end(true);
+    return warm_out_end(warm_inspect_text_pack(&view));
 }
 
 static int inspect_pack(const warm_call *call, const warm_file *file)

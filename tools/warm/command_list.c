@@ -119,7 +119,8 @@ const warm_command warm_command_list = {
         "CUDA is the major version of the toolkit that compiled it; SHARED is static and dynamic "
         "shared memory in bytes, SPILLS are bytes; AGE is since its last use, to the hour, in "
         "the cache directory; elsewhere since the time of the file, in a pack of the pack. All of "
-        "each entry is read and checked; what is wrong with one stands in place of its spec.",
+        "each entry is read and checked; what is wrong with one stands in place of its spec. "
+        "On a terminal a row that is too wide goes on below itself; elsewhere it is one line.",
     .options = options,
     .options_size = sizeof(list_options),
     .common = WARM_COMMON_OUTPUT | WARM_COMMON_CACHE,

@@ -120,5 +120,6 @@ const warm_variable warm_variables[] = {
     {"CUDA_HOME",
      "Where libnvrtc is looked for after the places beside the library, and nvdisasm after PATH."},
     {"TOPK_JIT_LOG", "error, warning, info or debug: log lines of this importance on stderr."},
+    {"COLUMNS", "How wide a terminal is, instead of what it says itself."},
     {NULL, NULL},
 };

@@ -6,6 +6,7 @@
 #include "inspect_view.h"
 #include "key.h"
 #include "out.h"
+#include "out_table.h"
 #include "text.h"
 
 static void print_field(const char *name, const char *text)
@@ -63,28 +64,40 @@ void warm_inspect_text_entry(const warm_entry_view *view)
     }
 }
 
-static void print_record(const warm_pack_view *view, const tkj_pack_record *record)
+static void add_record(const warm_pack_view *view, const tkj_pack_record *record, warm_table *table)
 {
     char key[2 * TKJ_DIGEST_SIZE + 1];
     tkj_entry entry;
     tkj_digest_format(record->key, key);
     if (tkj_entry_decode(view->bytes + record->offset, record->size, &entry) != NULL)
         return; /* the pack is sound: it does not happen */
-    printf("%s  cu%lu  ", key, (unsigned long)record->major);
-    warm_out_text(stdout, entry.target, strlen(entry.target));
-    printf("  %zu  ", record->size);
-    warm_out_text(stdout, entry.entry_name, strlen(entry.entry_name));
-    putchar('\n');
+    warm_table_add(table, "%s", key);
+    warm_table_add(table, "%lu", (unsigned long)record->major);
+    warm_table_add(table, "%s", entry.target);
+    warm_table_add(table, "%zu", record->size);
+    warm_table_add(table, "%s", entry.entry_name);
 }
 
-void warm_inspect_text_pack(const warm_pack_view *view)
+static bool print_records(const warm_pack_view *view)
+{
+    static const warm_column columns[] = {
+        {"KEY", false}, {"CUDA", false}, {"TARGET", false}, {"BYTES", true}, {"KERNEL", false}};
+    warm_table table;
+    warm_table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < view->index.count; i++) {
+        const tkj_pack_record record = tkj_pack_at(&view->index, i);
+        add_record(view, &record, &table);
+    }
+    const bool printed = view->index.count == 0 || warm_table_print(&table, stdout);
+    warm_table_release(&table);
+    return printed;
+}
+
+bool warm_inspect_text_pack(const warm_pack_view *view)
 {
     char digest[2 * TKJ_DIGEST_SIZE + 1];
     tkj_digest_format(view->bytes + view->size - TKJ_DIGEST_SIZE, digest);
     printf("pack       %zu %s, %zu bytes, digest %s\n", view->index.count,
            tkj_plural(view->index.count, "entry", "entries"), view->size, digest);
-    for (size_t i = 0; i < view->index.count; i++) {
-        const tkj_pack_record record = tkj_pack_at(&view->index, i);
-        print_record(view, &record);
-    }
+    return print_records(view);
 }

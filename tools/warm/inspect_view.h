@@ -28,8 +28,8 @@ typedef struct warm_pack_view {
 /** Prints the names of the fields, one a line. Texts are escaped: they come from the file. */
 void warm_inspect_text_entry(const warm_entry_view *view);
 
-/** Prints a line on the pack, then one an entry: key, toolchain, target, bytes, entry name. */
-void warm_inspect_text_pack(const warm_pack_view *view);
+/** Prints a line on the pack, then a table of its entries. @return false if there was no memory */
+bool warm_inspect_text_pack(const warm_pack_view *view);
 
 /**
  * One object:

@@ -28,8 +28,13 @@ void warm_table_init(warm_table *out, const warm_column *columns, size_t column_
 void warm_table_add(warm_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Prints the titles and the rows; the last column is not filled up. @return false, and nothing is
- *  printed, if there was no memory */
+/** Writes the titles and the rows, the last column not filled up. Nothing is cut: where a row is
+ * too wide, columns go below others, and the last one goes on below itself, broken at commas and
+ * blanks.
+ *  @return false, and nothing is written, if there was no memory */
+bool warm_table_format(const warm_table *table, size_t columns, FILE *to);
+
+/** The same, as wide as the terminal is; elsewhere a row is one line. */
 bool warm_table_print(const warm_table *table, FILE *to);
 
 void warm_table_release(warm_table *table);

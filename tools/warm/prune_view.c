@@ -7,43 +7,65 @@
 #include "out.h"
 #include "out_human.h"
 #include "out_json.h"
+#include "out_table.h"
 
-static void print_entry(const warm_prune_view *view, const warm_pruned *pruned, time_t now)
+static void add_fate(const warm_prune_view *view, const warm_pruned *pruned, warm_table *table)
+{
+    switch (pruned->fate) {
+    case WARM_PRUNED_REMOVED:
+        warm_table_add(table, view->dry_run ? "would be removed" : "removed");
+        break;
+    case WARM_PRUNED_GONE:
+        warm_table_add(table, "was gone already");
+        break;
+    case WARM_PRUNED_USED:
+        warm_table_add(table, "stays: it was used meanwhile");
+        break;
+    case WARM_PRUNED_FAILED:
+        warm_table_add(table, "cannot be removed: %s", strerror(pruned->error));
+        break;
+    }
+}
+
+static void add_entry(const warm_prune_view *view, const warm_pruned *pruned, time_t now,
+                      warm_table *table)
 {
     char key[2 * TKJ_DIGEST_SIZE + 1], size[WARM_HUMAN_SIZE], age[WARM_HUMAN_SIZE];
     tkj_digest_format(pruned->file->key.digest, key);
     warm_human_bytes(pruned->file->size, size);
     warm_human_age(pruned->file->modified.tv_sec, now, age);
-    printf("%s  cu%d  %s  %s  ", key, pruned->file->major, size, age);
-    switch (pruned->fate) {
-    case WARM_PRUNED_REMOVED:
-        puts(view->dry_run ? "would be removed" : "removed");
-        break;
-    case WARM_PRUNED_GONE:
-        puts("was gone already");
-        break;
-    case WARM_PRUNED_USED:
-        puts("stays: it was used meanwhile");
-        break;
-    case WARM_PRUNED_FAILED:
-        printf("cannot be removed: %s\n", strerror(pruned->error));
-        break;
-    }
+    warm_table_add(table, "%s", key);
+    warm_table_add(table, "%d", pruned->file->major);
+    warm_table_add(table, "%s", size);
+    warm_table_add(table, "%s", age);
+    add_fate(view, pruned, table);
+}
+
+static bool print_entries(const warm_prune_view *view)
+{
+    static const warm_column columns[] = {
+        {"KEY", false}, {"CUDA", false}, {"SIZE", true}, {"AGE", true}, {"STATUS", false}};
+    const time_t now = time(NULL);
+    warm_table table;
+    warm_table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < view->count; i++)
+        add_entry(view, &view->at[i], now, &table);
+    const bool printed = view->count == 0 || warm_table_print(&table, stdout);
+    warm_table_release(&table);
+    return printed;
 }
 
 bool warm_prune_text(const warm_prune_view *view)
 {
-    const time_t now = time(NULL);
     char removed[WARM_HUMAN_SIZE], left[WARM_HUMAN_SIZE];
-    for (size_t i = 0; i < view->count; i++)
-        print_entry(view, &view->at[i], now);
+    const bool printed = print_entries(view);
     warm_human_bytes(view->removed_bytes, removed);
     warm_human_bytes(view->left_bytes, left);
     warm_out_text(stdout, view->path, strlen(view->path));
     printf(": %zu %s (%s), %zu %s (%s)\n", view->removed,
            view->dry_run ? "would be removed" : "removed", removed, view->left,
            view->dry_run ? "would be left" : "left", left);
-    return true;
+    return printed;
 }
 
 static const char *const fates[] = {

@@ -37,7 +37,7 @@ typedef struct warm_prune_view {
     uint64_t left_bytes;
 } warm_prune_view;
 
-/** Prints a line an entry and one for all. @return true */
+/** Prints a table of the entries and a line for all. @return false if there was no memory */
 bool warm_prune_text(const warm_prune_view *view);
 
 /**

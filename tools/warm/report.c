@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "complain.h"
 #include "prelude.h"
 #include "spec.h"
+#include "terminal.h"
 #include "text.h"
 
 static uint64_t now(void)
@@ -43,15 +43,6 @@ void warm_report_release(warm_report *report)
     pthread_mutex_destroy(&report->mutex);
 }
 
-/** Columns that a line may have without wrapping, which \r could not undo. */
-static size_t columns(void)
-{
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return 79;
-    return (size_t)size.ws_col - 1;
-}
-
 static void close_line(warm_report *report)
 {
     if (report->line_open)
@@ -72,7 +63,8 @@ static void rewrite_line(warm_report *report)
         .current =
             report->stopping ? "ends after the kernels at work; again: at once" : report->current,
     };
-    warm_bar_format(&bar, columns(), line);
+    /* one less than there are: \r could not undo a line that wraps */
+    warm_bar_format(&bar, warm_terminal_columns(STDERR_FILENO) - 1, line);
     fprintf(stderr, "\r%s\033[K", line);
     report->line_open = true;
 }
