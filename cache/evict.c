@@ -49,11 +49,11 @@ static uint64_t bytes_of(const tkj_walk *walk)
 
 /* What is gone makes as much room as what is removed here: processes that start together and find
    the same entries would otherwise remove an eighth of the cache each. */
-tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, uint64_t most,
-                       uint64_t target, const char *keep)
+tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, tkj_trust trust,
+                       uint64_t most, uint64_t target, const char *keep)
 {
     tkj_walk walk;
-    tkj_walk_entries(allocator, root_fd, &walk);
+    tkj_walk_entries(allocator, root_fd, trust, &walk);
     tkj_eviction done = {.complete = walk.complete, .left_bytes = bytes_of(&walk)};
     const bool needed = done.left_bytes > most;
     if (needed)

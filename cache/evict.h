@@ -24,8 +24,8 @@ typedef struct tkj_eviction {
  * is short, less is removed: nobody's failure.
  * @param keep  an entry that stays however old: "v1/<2 hex>/<name>"
  */
-tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, uint64_t most,
-                       uint64_t target, const char *keep);
+tkj_eviction tkj_evict(const topk_jit_allocator *allocator, int root_fd, tkj_trust trust,
+                       uint64_t most, uint64_t target, const char *keep);
 
 /** What became of a file that was to be removed. */
 typedef enum tkj_removal {

@@ -44,6 +44,7 @@ tkj_cache_outcome tkj_entry_explain(int error, const char **why)
         {ENOENT, TKJ_CACHE_ABSENT, "no entry"},
         {EFBIG, TKJ_CACHE_CORRUPT, "it is larger than any entry"},
         {ELOOP, TKJ_CACHE_CORRUPT, "it is a symbolic link"},
+        {ENOTDIR, TKJ_CACHE_UNREADABLE, "what should be its directory is none"},
         {EINVAL, TKJ_CACHE_CORRUPT, "it is not a regular file"},
         {EPERM, TKJ_CACHE_CORRUPT, "it belongs to another user or others can write it"},
         {EACCES, TKJ_CACHE_UNREADABLE, "reading it is not permitted"},
@@ -117,6 +118,10 @@ static tkj_cache_outcome get_from_directory(const tkj_layer *layer, const tkj_la
     tkj_entry_file(&query->key, query->major, name);
     int result = tkj_os_open_file(dir_fd, name, reader->trust, TKJ_ENTRY_SIZE_MAX, &file);
     tkj_os_close(dir_fd);
+    if (result != 0 && file.fd < 0 && errno == EPERM) { /* not the entry's own */
+        note->why = "has a directory that belongs to another user or that others can write";
+        return TKJ_CACHE_UNUSABLE;
+    }
     if (result != 0)
         return tkj_entry_explain(errno, &note->why);
     note->modified = file.modified;

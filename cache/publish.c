@@ -43,13 +43,20 @@ static void write_tag(int root_fd, tkj_trust trust)
         unlinkat(root_fd, TKJ_PUBLISH_TAG, 0);
 }
 
-/* Opens a directory, created if it is missing; a symbolic link in its place is none. @return a
+/* Opens a directory, created if it is missing; one that is not to be trusted is none. @return a
    descriptor, or -1 with errno */
 static int enter_dir(int dir_fd, const char *name, tkj_trust trust)
 {
     if (tkj_os_make_dir(dir_fd, name, trust) != 0 && errno != EEXIST)
         return -1;
-    return openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return tkj_os_enter_dir(dir_fd, name, trust);
+}
+
+/* Which step it was that enter_dir failed at, by errno. */
+static const char *name_step(const char *otherwise)
+{
+    return errno == EPERM ? "a directory belongs to another user or others can write it"
+                          : otherwise;
 }
 
 /* Opens the directory of a file below the root, with each that leads to it. @return as above; leaf:
@@ -102,10 +109,9 @@ static size_t sweep(int tmp_fd, bool removes)
     return count;
 }
 
-size_t tkj_publish_count_stale(int root_fd)
+size_t tkj_publish_count_stale(int root_fd, tkj_trust trust)
 {
-    const int fd =
-        openat(root_fd, TKJ_PUBLISH_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = tkj_os_enter_dir(root_fd, TKJ_PUBLISH_DIR, trust);
     const size_t count = fd >= 0 ? sweep(fd, false) : 0;
     if (fd >= 0)
         close(fd);
@@ -186,17 +192,19 @@ int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, tkj_trust 
 {
     const char *leaf;
     write_tag(root_fd, trust);
-    *step = "no directory can be created";
     int dir_fd = enter_dirs(root_fd, name, trust, &leaf);
-    if (dir_fd < 0)
+    if (dir_fd < 0) {
+        *step = name_step("no directory can be created");
         return -1;
-    *step = "the directory of temporary files cannot be opened";
+    }
     int result = -1;
     int tmp_fd = enter_dir(root_fd, TKJ_PUBLISH_DIR, trust);
     if (tmp_fd >= 0) {
         sweep(tmp_fd, true);
         result = write_and_rename(dir_fd, tmp_fd, leaf, bytes, trust, step);
         tkj_os_close(tmp_fd);
+    } else {
+        *step = name_step("the directory of temporary files cannot be opened");
     }
     tkj_os_close(dir_fd);
     return result;

@@ -35,6 +35,6 @@ int tkj_publish(int root_fd, const char *name, const tkj_blob *bytes, tkj_trust 
                 const char **step);
 
 /** How many leavings of dead processes the next store below a root would remove. */
-size_t tkj_publish_count_stale(int root_fd);
+size_t tkj_publish_count_stale(int root_fd, tkj_trust trust);
 
 #endif /* TKJ_CACHE_PUBLISH_H */

@@ -117,7 +117,8 @@ static void evict(tkj_cache *cache, const char *stored)
     const char *why;
     int root_fd = tkj_os_open_trusted_dir(cache->root, cache->reader.trust, &why);
     if (root_fd >= 0) {
-        done = tkj_evict(&cache->allocator, root_fd, most, most - most / SPARE_PART, stored);
+        done = tkj_evict(&cache->allocator, root_fd, cache->reader.trust, most,
+                         most - most / SPARE_PART, stored);
         close(root_fd);
     }
     cache->counters.evictions += done.removed;

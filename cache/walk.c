@@ -24,7 +24,8 @@
 typedef struct walker {
     const topk_jit_allocator *allocator;
     int root_fd;
-    bool wants_others;
+    tkj_trust trust;
+    bool wants_others; /* beside those that are unreadable */
     tkj_walk *found;
 } walker;
 
@@ -68,7 +69,7 @@ static char *join(const topk_jit_allocator *allocator, const char *directory, co
 static void add_other(walker *walk, const char *directory, const char *name, tkj_walk_other *other)
 {
     tkj_walk *found = walk->found;
-    if (!walk->wants_others)
+    if (!walk->wants_others && other->kind != TKJ_WALK_UNREADABLE)
         return;
     other->name = join(walk->allocator, directory, name);
     found->complete = found->complete && other->name != NULL;
@@ -225,15 +226,9 @@ static void take_top(walker *walk, int dir_fd, const char *directory, const char
 
 typedef void take_name(walker *walk, int dir_fd, const char *directory, const char *name);
 
-/* Opens a directory in another one; a link is none. @return a descriptor, or -1 with errno */
-static int open_directory(int dir_fd, const char *leaf)
+static DIR *list_directory(const walker *walk, int dir_fd, const char *leaf)
 {
-    return openat(dir_fd, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static DIR *list_directory(int dir_fd, const char *leaf)
-{
-    const int fd = open_directory(dir_fd, leaf);
+    const int fd = tkj_os_enter_dir(dir_fd, leaf, walk->trust);
     DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
     if (directory == NULL && fd >= 0)
         tkj_os_close(fd);
@@ -245,7 +240,7 @@ static DIR *list_directory(int dir_fd, const char *leaf)
 static void walk_directory(walker *walk, int dir_fd, const char *leaf, const char *name,
                            take_name *take)
 {
-    DIR *directory = list_directory(dir_fd, leaf);
+    DIR *directory = list_directory(walk, dir_fd, leaf);
     if (directory == NULL) {
         add_unreadable(walk, NULL, name != NULL ? name : ".", errno);
         return;
@@ -288,7 +283,7 @@ static void walk_shard(walker *walk, int layout_fd, unsigned number)
 /* @return false if the directory of all of them cannot be opened */
 static bool walk_entries(walker *walk)
 {
-    const int layout_fd = open_directory(walk->root_fd, TKJ_LAYOUT_DIR);
+    const int layout_fd = tkj_os_enter_dir(walk->root_fd, TKJ_LAYOUT_DIR, walk->trust);
     if (layout_fd < 0) {
         add_unreadable(walk, NULL, TKJ_LAYOUT_DIR, errno);
         return false;
@@ -299,28 +294,36 @@ static bool walk_entries(walker *walk)
     return true;
 }
 
-static walker begin(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out)
+static walker begin(const topk_jit_allocator *allocator, int root_fd, tkj_trust trust,
+                    tkj_walk *out)
 {
     *out = (tkj_walk){.complete = true};
-    return (walker){.allocator = allocator, .root_fd = root_fd, .found = out};
+    return (walker){.allocator = allocator, .root_fd = root_fd, .trust = trust, .found = out};
 }
 
-void tkj_walk_entries(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out)
+static void sort_others(tkj_walk *found)
 {
-    walker walk = begin(allocator, root_fd, out);
+    if (found->other_count > 1)
+        qsort(found->others, found->other_count, sizeof found->others[0], compare_others);
+}
+
+void tkj_walk_entries(const topk_jit_allocator *allocator, int root_fd, tkj_trust trust,
+                      tkj_walk *out)
+{
+    walker walk = begin(allocator, root_fd, trust, out);
     walk_entries(&walk);
+    sort_others(out);
 }
 
-void tkj_walk_all(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out)
+void tkj_walk_all(const topk_jit_allocator *allocator, int root_fd, tkj_trust trust, tkj_walk *out)
 {
-    walker walk = begin(allocator, root_fd, out);
+    walker walk = begin(allocator, root_fd, trust, out);
     walk.wants_others = true;
     if (walk_entries(&walk))
         walk_directory(&walk, root_fd, TKJ_LAYOUT_DIR, TKJ_LAYOUT_DIR, take_directory);
     walk_directory(&walk, root_fd, ".", NULL, take_top);
     walk_directory(&walk, root_fd, TKJ_PUBLISH_DIR, TKJ_PUBLISH_DIR, take_temporary);
-    if (out->other_count > 1)
-        qsort(out->others, out->other_count, sizeof out->others[0], compare_others);
+    sort_others(out);
 }
 
 void tkj_walk_release(const topk_jit_allocator *allocator, tkj_walk *walk)

@@ -25,13 +25,13 @@ typedef enum tkj_walk_kind {
     TKJ_WALK_TEMPORARY,  /* a regular file tmp/new-*: being written, or left by the dead */
     TKJ_WALK_NO_FILE,    /* has an entry's name, and is a directory, a link, a FIFO */
     TKJ_WALK_FOREIGN,    /* nothing that this library writes or reads */
-    TKJ_WALK_UNREADABLE, /* cannot be looked at, or into: `error` says why */
+    TKJ_WALK_UNREADABLE, /* cannot be looked at, or into, or is not to be: `error` says why */
 } tkj_walk_kind;
 
 typedef struct tkj_walk_other {
     tkj_walk_kind kind;
     char *name; /* below the root; any bytes but NUL */
-    int error;  /* errno if unreadable, else 0 */
+    int error;  /* errno if unreadable (EPERM: a directory that is not to be trusted), else 0 */
     uint64_t size;
     struct timespec modified;
 } tkj_walk_other;
@@ -50,17 +50,17 @@ typedef struct tkj_walk {
 /**
  * Lists the entries below a root. What vanishes meanwhile is not there, what comes meanwhile may be
  * missing; no file is opened or changed.
- * @param root_fd   a directory, opened with tkj_os_open_trusted_dir by whoever goes on to use what
- *                  is found
- * @param[out] out  others is empty: what cannot be read is passed over. Released with
- *                  tkj_walk_release, also if it is not complete
+ * @param root_fd   a directory, opened with tkj_os_open_trusted_dir
+ * @param[out] out  of the others only what is unreadable. Released with tkj_walk_release, also if
+ *                  it is not complete
  */
-void tkj_walk_entries(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out);
+void tkj_walk_entries(const topk_jit_allocator *allocator, int root_fd, tkj_trust trust,
+                      tkj_walk *out);
 
 /** As tkj_walk_entries, and the others, too: of the root itself, v1, v1/<2 hex> and tmp. What
  *  belongs there (CACHEDIR.TAG, locks, packs) is not listed; directories that do not are one of the
  *  others, whatever is in them. */
-void tkj_walk_all(const topk_jit_allocator *allocator, int root_fd, tkj_walk *out);
+void tkj_walk_all(const topk_jit_allocator *allocator, int root_fd, tkj_trust trust, tkj_walk *out);
 
 void tkj_walk_release(const topk_jit_allocator *allocator, tkj_walk *walk);
 

@@ -60,16 +60,21 @@ typedef struct tkj_file {
     ino_t inode;
 } tkj_file;
 
-/** Opens what is below a directory, following no symlink on the way: whoever may write there cannot
- *  lead elsewhere. @return a descriptor, or -1 with errno (ENOTDIR, ELOOP: a symlink) */
-int tkj_os_open_below(int dir_fd, const char *path, int flags);
+/** Opens a directory in another one, following no symlink. @return a descriptor, or -1 with errno
+ *  (ENOTDIR, ELOOP: a symlink; EPERM: not to be trusted) */
+int tkj_os_enter_dir(int dir_fd, const char *name, tkj_trust trust);
+
+/** Opens what is below a directory, following no symlink on the way, and through no directory that
+ *  is not to be trusted: whoever may write there cannot lead elsewhere. @return as
+ *  tkj_os_enter_dir */
+int tkj_os_open_below(int dir_fd, const char *path, tkj_trust trust, int flags);
 
 /**
- * Opens a file below a directory descriptor, following no symlink on the way (errno ENOTDIR,
- * ELOOP).
- * @param dir_fd    AT_FDCWD: name is a path, of which the last component alone must be none
+ * Opens a file below a directory descriptor, as tkj_os_open_below does.
+ * @param dir_fd    AT_FDCWD: name is a path, of which the last component alone must be no symlink
  * @param limit     a larger file is refused (errno EFBIG)
- * @param[out] out  fd is -1 after a failure to open
+ * @param[out] out  fd is -1 after a failure to open, so that an EPERM of a directory on the way is
+ *                  told from the file's own
  * @return 0, or -1 with errno; EINVAL if it is no regular file, EPERM if others than `trust` says
  *         own it or can write it
  */

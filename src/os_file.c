@@ -85,6 +85,22 @@ static int explain_open_failure(const char *path, const char **why)
     return fail_with(error);
 }
 
+/* @param[out] why  set if it is not to be trusted. @return the descriptor; -1 with errno, and it is
+   closed */
+static int close_untrusted(int fd, tkj_trust trust, const char **why)
+{
+    struct stat status;
+    const bool known = fstat(fd, &status) == 0;
+    const char *flaw = known ? distrust(&status, trust) : NULL;
+    if (known && flaw == NULL)
+        return fd;
+    tkj_os_close(fd);
+    if (!known)
+        return -1;
+    *why = flaw;
+    return fail_with(EPERM);
+}
+
 int tkj_os_open_trusted_dir(const char *path, tkj_trust trust, const char **why)
 {
     char trimmed[PATH_MAX];
@@ -95,20 +111,7 @@ int tkj_os_open_trusted_dir(const char *path, tkj_trust trust, const char **why)
     do /* a network file system's open waits, and may be interrupted */
         fd = open(trimmed, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
-    if (fd < 0)
-        return explain_open_failure(trimmed, why);
-    struct stat status;
-    if (fstat(fd, &status) != 0) {
-        tkj_os_close(fd);
-        return -1;
-    }
-    const char *flaw = distrust(&status, trust);
-    if (flaw != NULL) {
-        close(fd);
-        *why = flaw;
-        return fail_with(EPERM);
-    }
-    return fd;
+    return fd < 0 ? explain_open_failure(trimmed, why) : close_untrusted(fd, trust, why);
 }
 
 static int open_at(int dir_fd, const char *name, int flags)
@@ -120,22 +123,29 @@ static int open_at(int dir_fd, const char *name, int flags)
     return fd;
 }
 
+int tkj_os_enter_dir(int dir_fd, const char *name, tkj_trust trust)
+{
+    const char *why;
+    const int fd = open_at(dir_fd, name, O_RDONLY | O_DIRECTORY);
+    return fd >= 0 ? close_untrusted(fd, trust, &why) : -1;
+}
+
 /* Goes into the directory that a path begins with. @return its descriptor, or -1 with errno */
-static int enter(int dir_fd, const char *path, size_t length)
+static int enter(int dir_fd, const char *path, size_t length, tkj_trust trust)
 {
     char name[NAME_MAX + 1];
     if (length > NAME_MAX)
         return fail_with(ENAMETOOLONG);
     memcpy(name, path, length);
     name[length] = '\0';
-    return open_at(dir_fd, name, O_RDONLY | O_DIRECTORY);
+    return tkj_os_enter_dir(dir_fd, name, trust);
 }
 
-int tkj_os_open_below(int dir_fd, const char *path, int flags)
+int tkj_os_open_below(int dir_fd, const char *path, tkj_trust trust, int flags)
 {
     int at = dir_fd;
     for (const char *slash; at >= 0 && (slash = strchr(path, '/')) != NULL; path = slash + 1) {
-        const int next = enter(at, path, (size_t)(slash - path));
+        const int next = enter(at, path, (size_t)(slash - path), trust);
         if (at != dir_fd)
             tkj_os_close(at);
         at = next;
@@ -147,11 +157,11 @@ int tkj_os_open_below(int dir_fd, const char *path, int flags)
 }
 
 /* O_NONBLOCK: a FIFO in the file's place must not hang the caller. */
-static int open_for_reading(int dir_fd, const char *name)
+static int open_for_reading(int dir_fd, const char *name, tkj_trust trust)
 {
     const int flags = O_RDONLY | O_NONBLOCK;
     return dir_fd == AT_FDCWD ? open_at(dir_fd, name, flags)
-                              : tkj_os_open_below(dir_fd, name, flags);
+                              : tkj_os_open_below(dir_fd, name, trust, flags);
 }
 
 /* Fills in the size and time of a file that may be read. @return 0, or -1 with errno */
@@ -175,7 +185,7 @@ static int check_file(tkj_file *file, tkj_trust trust, size_t limit)
 
 int tkj_os_open_file(int dir_fd, const char *name, tkj_trust trust, size_t limit, tkj_file *out)
 {
-    *out = (tkj_file){.fd = open_for_reading(dir_fd, name)};
+    *out = (tkj_file){.fd = open_for_reading(dir_fd, name, trust)};
     if (out->fd < 0)
         return -1;
     if (check_file(out, trust, limit) == 0)

@@ -254,6 +254,43 @@ static void root_behind_a_symlink_is_not_used(void **state)
     assert_not_used(it, "is a symbolic link");
 }
 
+/* The rule of the root holds for what is below it: a member of no group must not plant a cubin in
+   a directory of ours, nor we write where they could swap it. */
+static void directory_below_the_root_that_others_can_write_is_not_used(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_read;
+    } directories[] = {{"v1", true}, {"v1/00", true}, {"tmp", false}};
+    static const mode_t modes[] = {0720, 0702, 0777, 01777};
+    cache_case *it = *state;
+    const tkj_cache_options options = cache_case_options(it);
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++)
+        for (size_t j = 0; j < sizeof modes / sizeof modes[0]; j++) {
+            cache_case_open(it, &options); /* no pause, nothing complained of */
+            assert_int_equal(cache_case_put(it), TOPK_JIT_OK);
+            const char *path = cache_case_path(it, directories[i].name);
+            assert_int_equal(chmod(path, modes[j]), 0);
+            assert_int_equal(cache_case_get(it),
+                             directories[i].is_read ? TKJ_CACHE_UNUSABLE : TKJ_CACHE_HIT);
+            assert_int_equal(cache_case_put(it), TOPK_JIT_CACHE_FAILED);
+            cache_case_assert_message("a directory belongs to another user or others can write it");
+            assert_int_equal(chmod(cache_case_path(it, directories[i].name), 0700), 0);
+            assert_int_equal(cache_case_get(it), TKJ_CACHE_HIT);
+        }
+}
+
+static void distrust_below_the_root_is_logged_once(void **state)
+{
+    cache_case *it = *state;
+    assert_int_equal(cache_case_put(it), TOPK_JIT_OK);
+    assert_int_equal(chmod(cache_case_path(it, "v1"), 0777), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(cache_case_get(it), TKJ_CACHE_UNUSABLE);
+    assert_warned(it, 1, "has a directory that belongs to another user or that others can write");
+    assert_warned(it, 1, it->root);
+}
+
 static void distrust_met_by_a_put_first_is_logged_once_too(void **state)
 {
     cache_case *it = *state;
@@ -309,7 +346,7 @@ static size_t count_stale(const char *root)
 {
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
-    const size_t count = tkj_publish_count_stale(fd);
+    const size_t count = tkj_publish_count_stale(fd, TKJ_TRUST_OWNER);
     assert_int_equal(close(fd), 0);
     return count;
 }
@@ -437,6 +474,8 @@ int main(void)
         IN_CACHE(entry_of_another_preimage_or_target_is_a_miss),
         IN_CACHE(root_that_others_can_write_is_not_used),
         IN_CACHE(root_behind_a_symlink_is_not_used),
+        IN_CACHE(directory_below_the_root_that_others_can_write_is_not_used),
+        IN_CACHE(distrust_below_the_root_is_logged_once),
         IN_CACHE(distrust_met_by_a_put_first_is_logged_once_too),
         IN_CACHE(root_that_is_a_file_is_a_failed_store_that_says_so),
         IN_CACHE(root_that_vanished_is_created_again),

@@ -249,7 +249,7 @@ static int fail_every_call(plan_case *it, scenario where, bool in_turn)
 
 static void storing_survives_every_failed_call(void **state)
 {
-    assert_in_range(fail_every_call(*state, SCENARIO_NOWHERE, false), 40, 200);
+    assert_in_range(fail_every_call(*state, SCENARIO_NOWHERE, false), 40, 300);
 }
 
 static void eviction_survives_every_failed_call(void **state)

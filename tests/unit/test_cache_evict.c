@@ -146,7 +146,7 @@ static void assert_oldest_are_gone(const evict_case *it, size_t count)
 
 static tkj_eviction evict_keeping(evict_case *it, uint64_t most, uint64_t target, const char *keep)
 {
-    return tkj_evict(&it->memory.allocator, it->fd, most, target, keep);
+    return tkj_evict(&it->memory.allocator, it->fd, TKJ_TRUST_OWNER, most, target, keep);
 }
 
 static tkj_eviction evict(evict_case *it, uint64_t most, uint64_t target)

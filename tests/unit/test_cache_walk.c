@@ -117,7 +117,7 @@ static const tkj_walk *walk(walk_case *it)
 {
     const size_t open_files = tkj_test_open_files();
     tkj_walk_release(&it->memory.allocator, &it->found);
-    tkj_walk_all(&it->memory.allocator, it->fd, &it->found);
+    tkj_walk_all(&it->memory.allocator, it->fd, TKJ_TRUST_OWNER, &it->found);
     assert_int_equal(tkj_test_open_files(), open_files);
     return &it->found;
 }
@@ -314,7 +314,26 @@ static void links_in_place_of_directories_are_not_followed(void **state)
     assert_int_equal(find_other(found, "tmp")->kind, TKJ_WALK_UNREADABLE);
 }
 
-static void entries_alone_come_without_the_others(void **state)
+static void directory_that_is_not_to_be_trusted_is_told_and_not_looked_into(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t entries; /* that are found all the same */
+    } directories[] = {{"v1/00", 1}, {"v1", 0}, {"tmp", 2}};
+    walk_case *it = *state;
+    write_file(it, ENTRY("00", "a"), 1);
+    write_file(it, ENTRY("01", "a"), 1);
+    write_file(it, "tmp/new-0", 1);
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        assert_int_equal(chmod(place(it, directories[i].name), 0702), 0);
+        const tkj_walk *found = walk(it);
+        assert_int_equal(found->entry_count, directories[i].entries);
+        assert_other(found, directories[i].name, TKJ_WALK_UNREADABLE, EPERM);
+        assert_int_equal(chmod(place(it, directories[i].name), 0700), 0);
+    }
+}
+
+static void entries_alone_come_with_what_is_unreadable(void **state)
 {
     walk_case *it = *state;
     write_file(it, ENTRY("00", "a"), 1);
@@ -322,8 +341,9 @@ static void entries_alone_come_without_the_others(void **state)
     assert_int_equal(mkfifo(place(it, ENTRY("00", "2")), 0600), 0);
     failing.open = "10";
     failing.error = EACCES;
-    tkj_walk_entries(&it->memory.allocator, it->fd, &it->found);
-    assert_counts(&it->found, 1, 0);
+    tkj_walk_entries(&it->memory.allocator, it->fd, TKJ_TRUST_OWNER, &it->found);
+    assert_counts(&it->found, 1, 1);
+    assert_other(&it->found, "v1/10", TKJ_WALK_UNREADABLE, EACCES);
 }
 
 /* ---- what happens meanwhile, and what fails ---- */
@@ -394,7 +414,7 @@ static void directory_that_cannot_be_read_to_its_end_is_told(void **state)
     write_file(it, ENTRY("01", "a"), 1);
     failing.read_at = 1;
     failing.error = EIO;
-    tkj_walk_all(&it->memory.allocator, it->fd, &it->found);
+    tkj_walk_all(&it->memory.allocator, it->fd, TKJ_TRUST_OWNER, &it->found);
     assert_counts(&it->found, 1, 1);
     assert_string_equal(it->found.entries[0].name, ENTRY("01", "a"));
     assert_other(&it->found, "v1/00", TKJ_WALK_UNREADABLE, EIO);
@@ -437,7 +457,8 @@ int main(void)
         IN_DIRECTORY(file_that_is_being_written_is_told_with_its_time),
         IN_DIRECTORY(what_has_an_entrys_name_and_is_no_file_is_told),
         IN_DIRECTORY(links_in_place_of_directories_are_not_followed),
-        IN_DIRECTORY(entries_alone_come_without_the_others),
+        IN_DIRECTORY(directory_that_is_not_to_be_trusted_is_told_and_not_looked_into),
+        IN_DIRECTORY(entries_alone_come_with_what_is_unreadable),
         IN_DIRECTORY(entry_that_vanishes_is_not_there),
         IN_DIRECTORY(directory_that_cannot_be_opened_is_told),
         IN_DIRECTORY(links_in_place_of_directories_lead_nowhere),

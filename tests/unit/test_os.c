@@ -248,6 +248,25 @@ static void only_a_regular_file_of_this_user_is_read(void **state)
     assert_not_read(*state, "file", 9, 0, EPERM);
 }
 
+static void no_directory_that_others_can_write_is_on_the_way_to_a_file(void **state)
+{
+    static const char *const directories[] = {"real", "real/deep"};
+    static const mode_t modes[] = {0720, 0702, 0777, 01777, 0770};
+    char text[64] = "";
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++)
+        assert_int_equal(mkdir(tkj_test_path(*state, directories[i]), 0755), 0);
+    tkj_test_file_write(tkj_test_path(*state, "real/deep/file"), "x", 1);
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        const char *path = tkj_test_path(*state, directories[i]);
+        for (size_t j = 0; j < sizeof modes / sizeof modes[0]; j++) {
+            assert_int_equal(chmod(path, modes[j]), 0);
+            assert_not_read(*state, "real/deep/file", 9, 0, EPERM);
+        }
+        assert_int_equal(chmod(path, 0755), 0);
+        assert_int_equal(read_file(*state, "real/deep/file", 9, 0, text), 0);
+    }
+}
+
 static void no_link_on_the_way_to_a_file_is_followed(void **state)
 {
     char text[64] = "";
@@ -423,6 +442,7 @@ int main(void)
         IN_DIRECTORY(empty_file_is_an_empty_string),
         IN_DIRECTORY(file_beyond_the_limit_is_not_read),
         IN_DIRECTORY(only_a_regular_file_of_this_user_is_read),
+        IN_DIRECTORY(no_directory_that_others_can_write_is_on_the_way_to_a_file),
         IN_DIRECTORY(no_link_on_the_way_to_a_file_is_followed),
         IN_DIRECTORY(reading_without_memory_fails_with_enomem),
         IN_DIRECTORY(write_resumes_after_interruptions_and_short_writes),

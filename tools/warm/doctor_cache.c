@@ -143,8 +143,9 @@ void warm_check_size(warm_doctor *doctor)
     const int fd = open_root(doctor, &why);
     if (fd < 0)
         return;
-    const tkj_eviction counted = tkj_evict(&doctor->context->config.allocator, fd, UINT64_MAX,
-                                           UINT64_MAX, ""); /* beyond no size: it only counts */
+    const tkj_eviction counted =
+        tkj_evict(&doctor->context->config.allocator, fd, doctor->context->config.values.trust,
+                  UINT64_MAX, UINT64_MAX, ""); /* beyond no size: it only counts */
     close(fd);
     char used[WARM_HUMAN_SIZE], limit[WARM_HUMAN_SIZE];
     warm_human_bytes(counted.left_bytes, used);
@@ -182,7 +183,7 @@ void warm_check_leavings(warm_doctor *doctor)
     const int fd = open_root(doctor, &why);
     if (fd < 0)
         return;
-    const size_t count = tkj_publish_count_stale(fd);
+    const size_t count = tkj_publish_count_stale(fd, doctor->context->config.values.trust);
     close(fd);
     if (count == 0)
         warm_ok(doctor, "none of processes that died");

@@ -33,9 +33,9 @@ static void look_into_directory(const warm_inventory *inventory, bool others, wa
     }
     place->flaw = NULL;
     if (others)
-        tkj_walk_all(&reader->allocator, fd, &place->walk);
+        tkj_walk_all(&reader->allocator, fd, reader->trust, &place->walk);
     else
-        tkj_walk_entries(&reader->allocator, fd, &place->walk);
+        tkj_walk_entries(&reader->allocator, fd, reader->trust, &place->walk);
     close(fd);
     place->count = place->walk.entry_count;
 }
