@@ -4,6 +4,7 @@
 
 Usage: test_warm_store.py TOPK_JIT_WARM FAKE_LIBNVRTC
 """
+import json
 import os
 import pathlib
 import re
@@ -54,17 +55,10 @@ class List(StoreTest):
             self.assertEqual(entry[name], inspected[name], name)
         self.assertEqual((entry["variant"], entry["major"], entry["layer"]), ("general", 13, "user"))
 
-    def test_cache_that_is_empty_or_not_there(self):
-        self.assertRegex(self.says("list"), r" \(user\): does not exist\n\Z")
-        self.assertEqual(self.object("list")["places"][0]["usable"], False)
+    def test_cache_that_is_empty(self):
         self.cache.mkdir(mode=0o700)
         self.assertRegex(self.says("list"), r" \(user\): 0 entries, 0 B\n\Z")
         self.assertEqual(self.object("list")["entries"], [])
-
-    def test_home_that_is_none_is_no_failure(self):
-        done = self.run_it("list", environment={"HOME": str(self.folder / "home")})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("home/.cache/topk-jit (user): does not exist", done.stdout)
 
     def test_variables_name_the_cache_as_they_do_for_servers(self):
         self.build()
@@ -131,6 +125,7 @@ class List(StoreTest):
         self.assertEqual(len(self.object("list", "--arch", "sm_80,sm_90")["entries"]), 3)
 
     def test_entry_of_a_kernel_that_nobody_knows_has_no_variant(self):
+        self.cache.mkdir(mode=0o700)
         self.add_pack(of="sound-odd-preimages")
         found = self.object("list", environment=self.read_only("image"))
         self.assertGreater(len(found["entries"]), 0)
@@ -208,9 +203,6 @@ class Verify(StoreTest):
         found = self.object("verify", environment=places)
         self.assertEqual((found["summary"]["entries"], found["findings"]), (7, []))
 
-    def test_cache_that_is_not_there_is_sound(self):
-        self.assertEqual(self.says("verify"), "0 entries and 0 packs checked\n")
-
     def spoil(self):
         """One of each flaw: what is wrong, by the name of its file."""
         cut, swapped, damaged, sound = self.build()
@@ -265,6 +257,7 @@ class Verify(StoreTest):
         self.assertEqual(self.entries(self.folder / "image"), before)
 
     def test_pack_that_is_damaged_is_named_with_the_entry(self):
+        self.cache.mkdir(mode=0o700)
         sound = CORPUS / "pack" / "sound-three"
         keys = [e["key"] for e in self.object("inspect", sound)["entries"]]
         for damaged in (keys[:1], keys[1:], keys):
@@ -289,6 +282,7 @@ class Verify(StoreTest):
                 self.assertEqual(len(lines.splitlines()), len(damaged) + 1)
 
     def test_pack_whose_entries_do_not_explain_it_is_named_itself(self):
+        self.cache.mkdir(mode=0o700)
         for of, entries in (("flaw-padding", 3), ("flaw-checksum", 3), ("flaw-cut-in-index", 0)):
             pack = self.add_pack(of=of)
             for arguments, places in (((), self.read_only("image")), ((pack,), {})):
@@ -401,14 +395,6 @@ class Prune(StoreTest):
         self.assertEqual(set(self.entries()), others)
         self.assertEqual(self.entries(self.folder / "image"), image)
 
-    def test_cache_that_is_not_there(self):
-        for flags, dry_run in (([], False), (["--dry-run"], True)):
-            found = self.object("prune", "--all", *flags)
-            self.assertEqual((found["dry_run"], found["summary"]["left"]), (dry_run, 0))
-            verb = "would be removed" if dry_run else "removed"
-            self.assertIn(f": 0 {verb} ", self.says("prune", "--all", *flags))
-        self.assertFalse(self.cache.exists())
-
     @unittest.skipUnless(os.getuid() == 0, "only root becomes a user without a home")
     def test_no_cache_directory_is_said_in_the_same_words(self):
         pack = self.add_pack()
@@ -434,6 +420,139 @@ class Prune(StoreTest):
         self.assertEqual(len(self.files()), 4)
 
 
+class Missing(StoreTest):
+    COMMANDS = (["list"], ["verify"], ["verify", "--repair"], ["prune", "--all"],
+                ["prune", "--all", "--dry-run"])
+
+    def test_default_directory_comes_with_its_first_entry(self):
+        home = {"HOME": str(self.folder / "home")}
+        for environment in (home, {"TOPK_JIT_CACHE_DIR": str(self.cache)}):
+            for command in self.COMMANDS:
+                for flags in ([], ["--json"]):
+                    done = self.run_it(*command, *flags, environment=environment)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+                    if flags:
+                        self.follows(command[0], json.loads(done.stdout))
+        self.assertIn("home/.cache/topk-jit (user): does not exist",
+                      self.run_it("list", environment=home).stdout)
+        self.assertEqual(self.run_it("verify", environment=home).stdout,
+                         "0 entries and 0 packs checked\n")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_directory_that_is_named_must_be_there(self):
+        for command in self.COMMANDS:
+            for flags in ([], ["--json"]):
+                done = self.run_it(*command, *flags, "--cache-dir", "typo")
+                self.assertEqual(done.returncode, 4, command)
+                self.assertIn(f"{self.folder}/typo: it does not exist\n",
+                              done.stdout if command[0] == "verify" and not flags else
+                              done.stderr or str(json.loads(done.stdout)["findings"][0]["path"])
+                              + ": it does not exist\n")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_what_else_is_wrong_counts_more(self):
+        self.damage(self.add_pack())
+        self.assertEqual(self.run_it("verify", "--cache-dir", "typo",
+                                     environment=self.read_only("image")).returncode, 1)
+
+    def test_list_of_other_places_needs_no_cache_directory(self):
+        done = self.run_it("list", "--layer", "read-only", "--cache-dir", "typo")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Unreadable(StoreTest):
+    """Of a cache of four entries in four directories, one of which nobody looks into."""
+    PLANTED = "it belongs to another user or others can write it"
+
+    def in_turn(self):
+        """Each way to make a directory one: its path, why it is, how many entries are left."""
+        for spoil, why in ((lambda path: path.chmod(0o777), self.PLANTED),
+                           (lambda path: path.chmod(0o702), self.PLANTED),
+                           (lambda path: path.chmod(0o1720), self.PLANTED),
+                           (self.give_away, self.PLANTED),
+                           (self.replace_by_a_file, "Not a directory"),
+                           (self.replace_by_a_link, "Not a directory")):
+            for name, left in ((None, 3), ("v1", 0)):
+                shutil.rmtree(self.cache, ignore_errors=True)
+                shard = self.build()[0].parent
+                path = self.cache / name if name else shard
+                if spoil(path) is not False:
+                    yield path, why, left
+
+    def give_away(self, path):
+        if os.getuid() != 0:
+            return False
+        os.chown(path, HOMELESS, HOMELESS)
+        return True
+
+    def replace_by_a_file(self, path):
+        shutil.rmtree(path)
+        path.write_text("")
+
+    def replace_by_a_link(self, path):
+        path.rename(self.cache / "aside")
+        path.symlink_to(self.cache / "aside")
+
+    def test_list_names_it_and_fails(self):
+        for path, why, left in self.in_turn():
+            done = self.run_it("list", "--cache-dir", self.cache)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, f"topk-jit-warm: {path}: {why}\n")
+            done = self.run_it("list", "--json", "--cache-dir", self.cache)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, f"topk-jit-warm: {path}: {why}\n"))
+            found = json.loads(done.stdout)
+            self.follows("list", found)
+            self.assertEqual(found["places"][0]["unreadable"], [{"path": str(path), "why": why}])
+            self.assertEqual(found["summary"]["entries"], left)
+
+    def test_prune_removes_the_others_names_it_and_fails(self):
+        for path, why, left in self.in_turn():
+            done = self.run_it("prune", "--all", "--json", "--cache-dir", self.cache)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, f"topk-jit-warm: {path}: {why}\n"))
+            found = json.loads(done.stdout)
+            self.follows("prune", found)
+            self.assertEqual(found["unreadable"], [{"path": str(path), "why": why}])
+            self.assertEqual(found["summary"]["removed"], left)
+            self.assertEqual(self.run_it("prune", "--all", "--cache-dir", self.cache).returncode, 1)
+
+    def test_verify_names_it_and_fails(self):
+        for path, why, left in self.in_turn():
+            kind = "unusable" if why == self.PLANTED else "unreadable"
+            found = self.object("verify", status=1)
+            self.assertIn((kind, str(path), why),
+                          [(f["kind"], f["path"], f["why"]) for f in found["findings"]])
+            self.assertEqual(found["summary"]["entries"], left)
+
+    def test_temporary_directory_that_others_can_write_is_named_by_verify(self):
+        self.build()
+        (self.cache / "tmp").chmod(0o777)
+        finding, = self.object("verify", status=1)["findings"]
+        self.assertEqual((finding["kind"], finding["path"]), ("unusable", f"{self.cache}/tmp"))
+        self.object("list")
+
+    def test_nothing_is_compiled_into_it_or_taken_from_it(self):
+        for path, why, _ in self.in_turn():
+            if why == self.PLANTED:
+                done = self.warm("--json --arch sm_80,sm_90 --topk 9001,9002 -j1 --nvrtc",
+                                 [FAKE_NVRTC])
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(self.PLANTED.removeprefix("it "), done.stderr)
+                self.assertIn(str(self.cache), done.stderr)
+
+    def test_read_only_directories_are_held_to_the_same(self):
+        shard = self.build(cache=self.folder / "image")[0].parent
+        shard.chmod(0o777)
+        self.cache.mkdir(mode=0o700)
+        image = self.read_only("image")
+        done = self.run_it("list", "--cache-dir", self.cache, environment=image)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, f"topk-jit-warm: {shard}: {self.PLANTED}\n"))
+        finding, = self.object("verify", status=1, environment=image)["findings"]
+        self.assertEqual(finding["path"], str(shard))
+
+
 class Together(StoreTest):
     MANY = "--arch sm_80,sm_90 --layout plain,ragged --topk " + ",".join(map(str, range(9001, 9100)))
 
@@ -448,6 +567,7 @@ class Together(StoreTest):
         return process
 
     def test_prune_and_the_others_beside_a_build(self):
+        self.cache.mkdir(mode=0o700)
         build = self.start("build", *self.MANY.split(), "--nvrtc", FAKE_NVRTC)
         runs = 0
         while build.poll() is None or runs == 0:

@@ -7,6 +7,7 @@
 #include "list_view.h"
 #include "out.h"
 #include "out_json.h"
+#include "unreadable.h"
 
 typedef struct list_options {
     warm_filter filter;
@@ -55,12 +56,30 @@ bool warm_list_has(const warm_list *list, const warm_place *place)
     return list->layers == WARM_LAYERS_ALL || own == (list->layers == WARM_LAYERS_USER);
 }
 
+/* Says on stderr what is missing from the list. @return the exit status that it makes */
+static int complain(const warm_list *list)
+{
+    int code = WARM_EXIT_DONE;
+    for (size_t i = 0; i < list->inventory->place_count; i++) {
+        const warm_place *place = &list->inventory->places[i];
+        if (!warm_list_has(list, place))
+            continue;
+        if (warm_unreadable_complain(place))
+            code = WARM_EXIT_FAILED;
+        else if (warm_place_is_missed(place) && code == WARM_EXIT_DONE)
+            code = WARM_EXIT_NOT_THERE;
+    }
+    return code;
+}
+
 static int print(const warm_call *call, const warm_inventory *inventory)
 {
     const list_options *given = call->options;
     const warm_list list = {inventory, &given->filter, given->layers};
-    return warm_out_end(call->common.json ? warm_out_json(warm_list_json(&list))
-                                          : warm_list_text(&list));
+    const int code = warm_out_end(call->common.json ? warm_out_json(warm_list_json(&list))
+                                                    : warm_list_text(&list));
+    const int lack = complain(&list);
+    return code != WARM_EXIT_DONE ? code : lack;
 }
 
 static int run(const warm_call *call)
@@ -96,8 +115,9 @@ static const warm_option options[] = {
 };
 
 static const warm_exit exits[] = {
-    {WARM_EXIT_DONE, "it is listed, also if it is empty, not there, or some of it is corrupt"},
-    {WARM_EXIT_FAILED, "it could not be listed, or the result not be written"},
+    {WARM_EXIT_DONE, "all is listed, also if it is empty, not there, or some of it is corrupt"},
+    {WARM_EXIT_FAILED, "a directory could not be looked into, or the result not be written"},
+    {WARM_EXIT_NOT_THERE, "nothing else is wrong, and the directory of --cache-dir is not there"},
     {0, NULL},
 };
 
@@ -114,7 +134,10 @@ const warm_command warm_command_list = {
         "Lists every place where servers look for kernels, in the order in which they do: the "
         "packs and directories of TOPK_JIT_RO_DIRS, those of the installation, the cache "
         "directory; and for each its entries by key. A place that servers would not use, since "
-        "others could write to it, is named with the reason, and not looked into."
+        "others could write to it, is named with the reason, and not looked into. So is, on "
+        "stderr, "
+        "a directory within a place that cannot be looked into, or that servers would not use: "
+        "what is in it is not listed."
         "\n\n"
         "CUDA is the major version of the toolkit that compiled it; SHARED is static and dynamic "
         "shared memory in bytes, SPILLS are bytes; AGE is since its last use, to the hour, in "

@@ -7,6 +7,7 @@
 #include "out.h"
 #include "out_json.h"
 #include "prune.h"
+#include "unreadable.h"
 
 WARM_TAKE_FLAG(warm_prune_wish, all)
 WARM_TAKE_FLAG(warm_prune_wish, dry_run)
@@ -49,7 +50,8 @@ static int print(const warm_call *call, const warm_prune_view *view)
 {
     const int code = warm_out_end(call->common.json ? warm_out_json(warm_prune_json(view))
                                                     : warm_prune_text(view));
-    return view->failed > 0 ? WARM_EXIT_FAILED : code;
+    const bool unreadable = warm_unreadable_complain(view->place);
+    return view->failed > 0 || unreadable ? WARM_EXIT_FAILED : code;
 }
 
 static int prune(const warm_call *call, const warm_inventory *inventory)
@@ -58,6 +60,8 @@ static int prune(const warm_call *call, const warm_inventory *inventory)
     warm_prune_view view;
     if (place == NULL)
         return warm_no_cache_directory();
+    if (warm_place_is_missed(place))
+        return WARM_EXIT_NOT_THERE;
     const int code =
         warm_prune(call->options, inventory, place, &view) ? print(call, &view) : WARM_EXIT_FAILED;
     warm_prune_release(&view);
@@ -106,8 +110,8 @@ static const warm_option options[] = {
 
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "what was to go is gone, also if nothing was"},
-    {WARM_EXIT_FAILED, "an entry could not be removed, or the result not be written"},
-    {WARM_EXIT_NOT_THERE, "there is no cache directory: none is named, and there is no home"},
+    {WARM_EXIT_FAILED, "an entry could not be removed, or a directory not be looked into"},
+    {WARM_EXIT_NOT_THERE, "no cache directory: --cache-dir is not there, or there is no home"},
     {0, NULL},
 };
 

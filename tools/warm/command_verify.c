@@ -89,7 +89,7 @@ static const warm_option options[] = {
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "all is sound, or what was not is removed"},
     {WARM_EXIT_FAILED, "something is corrupt, unreadable or not used by servers"},
-    {WARM_EXIT_NOT_THERE, "nothing else is wrong, and nothing has the path of a PATH"},
+    {WARM_EXIT_NOT_THERE, "nothing else is wrong; a PATH, or that of --cache-dir, is not there"},
     {0, NULL},
 };
 

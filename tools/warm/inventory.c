@@ -55,17 +55,17 @@ static void look_into_pack(const warm_inventory *inventory, warm_place *place)
 }
 
 /* @return false without memory */
-static bool add_place(warm_inventory *inventory, tkj_layer_kind kind, const char *path, bool others)
+static bool add_place(warm_inventory *inventory, const tkj_layer *layer, bool named, bool others)
 {
     warm_place *place = &inventory->places[inventory->place_count++];
-    *place = (warm_place){.kind = kind, .path = strdup(path)};
+    *place = (warm_place){.kind = layer->kind, .path = strdup(layer->path), .named = named};
     if (place->path == NULL)
         return false;
-    if (kind == TKJ_LAYER_PACK)
+    if (layer->kind == TKJ_LAYER_PACK)
         look_into_pack(inventory, place);
     else
         look_into_directory(inventory, others, place);
-    return kind == TKJ_LAYER_PACK || place->flaw != NULL || place->walk.complete;
+    return layer->kind == TKJ_LAYER_PACK || place->flaw != NULL || place->walk.complete;
 }
 
 /* ---- entries ---- */
@@ -140,6 +140,7 @@ bool warm_inventory_open(const warm_common *common, const topk_jit_options *want
     if (!begin(common, wanted, out))
         return false;
     tkj_cache *cache = out->context->cache;
+    const bool named = common->cache_dir[0] != '\0';
     if (!tkj_cache_layers(cache)) {
         warm_complain("%s", "the places of the cache cannot be listed: no memory, or too many "
                             "files are open");
@@ -148,7 +149,8 @@ bool warm_inventory_open(const warm_common *common, const topk_jit_options *want
     out->places = calloc(cache->layers.count + 1, sizeof *out->places);
     bool enough = out->places != NULL;
     for (size_t i = 0; enough && i < cache->layers.count; i++)
-        enough = add_place(out, cache->layers.at[i].kind, cache->layers.at[i].path, others);
+        enough = add_place(out, &cache->layers.at[i],
+                           named && cache->layers.at[i].kind == TKJ_LAYER_USER, others);
     return (enough && list_items(out)) || without_memory();
 }
 
@@ -165,7 +167,7 @@ bool warm_inventory_of(const warm_common *common, const char *path, bool others,
     out->places = calloc(layers.count + 1, sizeof *out->places);
     bool enough = out->places != NULL;
     for (size_t i = 0; enough && i < layers.count; i++)
-        enough = add_place(out, layers.at[i].kind, layers.at[i].path, others);
+        enough = add_place(out, &layers.at[i], true, others);
     tkj_layers_release(&out->reader.allocator, &layers);
     return (enough && list_items(out)) || without_memory();
 }
@@ -175,6 +177,14 @@ const warm_place *warm_inventory_user(const warm_inventory *inventory)
     const size_t count = inventory->place_count; /* it is searched last */
     const warm_place *last = count > 0 ? &inventory->places[count - 1] : NULL;
     return last != NULL && last->kind == TKJ_LAYER_USER ? last : NULL;
+}
+
+bool warm_place_is_missed(const warm_place *place)
+{
+    const bool missed = place->named && place->absent;
+    if (missed)
+        warm_complain("%s: it does not exist", place->path);
+    return missed;
 }
 
 void warm_inventory_release(warm_inventory *inventory)

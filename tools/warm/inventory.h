@@ -27,6 +27,7 @@ typedef struct warm_place {
     char *path;         /* owned */
     const char *flaw;   /* why servers do not use it; NULL = they do. Static */
     bool absent;        /* what is wrong is only that it is not there */
+    bool named;         /* on the command line: it should be there */
     tkj_walk walk;      /* of a directory that is used */
     tkj_pack_head head; /* of a pack that is used */
     size_t first;       /* of its items */
@@ -72,6 +73,10 @@ bool warm_inventory_of(const warm_common *common, const char *path, bool others,
 /** The user's directory, whether or not it exists. @return NULL if there is none: no directory is
  *  named, and there is no home */
 const warm_place *warm_inventory_user(const warm_inventory *inventory);
+
+/** Whether somebody named a place that is not there; then one line on stderr says so. One that
+ *  nobody named comes with its first entry. */
+bool warm_place_is_missed(const warm_place *place);
 
 void warm_inventory_release(warm_inventory *inventory);
 

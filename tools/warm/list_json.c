@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "list_view.h"
 #include "out_json.h"
+#include "unreadable.h"
 
 static json_t *number_of(uint64_t number)
 {
@@ -74,9 +75,10 @@ static bool add_row(const warm_row *row, void *user)
 
 static json_t *describe_place(const warm_place *place, const warm_sums *sums)
 {
-    return json_pack("{s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "path", warm_json_string(place->path),
-                     "layer", warm_place_kind(place->kind), "usable", place->flaw == NULL, "flaw",
-                     warm_json_string(place->flaw), "entries", number_of(sums->entries), "flawed",
+    return json_pack("{s:o, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "path",
+                     warm_json_string(place->path), "layer", warm_place_kind(place->kind), "usable",
+                     place->flaw == NULL, "flaw", warm_json_string(place->flaw), "unreadable",
+                     warm_unreadable_json(place), "entries", number_of(sums->entries), "flawed",
                      number_of(sums->flawed), "bytes", number_of(sums->bytes));
 }
 

@@ -33,7 +33,8 @@ bool warm_list_text(const warm_list *list);
  * One object:
  *     {"version",
  *      "summary": {"entries", "flawed", "bytes"},
- *      "places": [{"path", "layer", "usable", "flaw", "entries", "flawed", "bytes"}],
+ *      "places": [{"path", "layer", "usable", "flaw", "unreadable": [{"path", "why"}], "entries",
+ *                  "flawed", "bytes"}],
  *      "entries": [{"key", "major", "path", "layer", "bytes", "modified", "flaw", "kind", "target",
  *                   "toolchain", "library", "entry_name", "variant", "spec", "registers",
  *                   "static_shared", "dynamic_shared", "stack", "spill", "other_spill",

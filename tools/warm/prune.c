@@ -105,7 +105,7 @@ static bool prune_at(const warm_prune_wish *wish, const warm_inventory *inventor
 bool warm_prune(const warm_prune_wish *wish, const warm_inventory *inventory,
                 const warm_place *place, warm_prune_view *out)
 {
-    *out = (warm_prune_view){.path = place->path, .dry_run = wish->dry_run};
+    *out = (warm_prune_view){.place = place, .dry_run = wish->dry_run};
     if (place->absent)
         return true;
     const char *why = place->flaw;

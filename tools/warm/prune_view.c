@@ -8,6 +8,7 @@
 #include "out_human.h"
 #include "out_json.h"
 #include "out_table.h"
+#include "unreadable.h"
 
 static void add_fate(const warm_prune_view *view, const warm_pruned *pruned, warm_table *table)
 {
@@ -61,7 +62,7 @@ bool warm_prune_text(const warm_prune_view *view)
     const bool printed = print_entries(view);
     warm_human_bytes(view->removed_bytes, removed);
     warm_human_bytes(view->left_bytes, left);
-    warm_out_text(stdout, view->path, strlen(view->path));
+    warm_out_text(stdout, view->place->path, strlen(view->place->path));
     printf(": %zu %s (%s), %zu %s (%s)\n", view->removed,
            view->dry_run ? "would be removed" : "removed", removed, view->left,
            view->dry_run ? "would be left" : "left", left);
@@ -94,10 +95,12 @@ json_t *warm_prune_json(const warm_prune_view *view)
             json_decref(entries);
             return NULL;
         }
-    return json_pack(
-        "{s:s, s:o, s:b, s:{s:I, s:I, s:I, s:I, s:I}, s:o}", "version", TOPK_JIT_VERSION_STRING,
-        "path", warm_json_text(view->path, strlen(view->path)), "dry_run", view->dry_run, "summary",
-        "removed", (json_int_t)view->removed, "removed_bytes", (json_int_t)view->removed_bytes,
-        "failed", (json_int_t)view->failed, "left", (json_int_t)view->left, "left_bytes",
-        (json_int_t)view->left_bytes, "entries", entries);
+    return json_pack("{s:s, s:o, s:b, s:o, s:{s:I, s:I, s:I, s:I, s:I}, s:o}", "version",
+                     TOPK_JIT_VERSION_STRING, "path",
+                     warm_json_text(view->place->path, strlen(view->place->path)), "dry_run",
+                     view->dry_run, "unreadable", warm_unreadable_json(view->place), "summary",
+                     "removed", (json_int_t)view->removed, "removed_bytes",
+                     (json_int_t)view->removed_bytes, "failed", (json_int_t)view->failed, "left",
+                     (json_int_t)view->left, "left_bytes", (json_int_t)view->left_bytes, "entries",
+                     entries);
 }

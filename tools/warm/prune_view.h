@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "walk.h"
+#include "inventory.h"
 
 typedef enum warm_prune_fate {
     WARM_PRUNED_REMOVED, /* or would be */
@@ -25,7 +25,7 @@ typedef struct warm_pruned {
 } warm_pruned;
 
 typedef struct warm_prune_view {
-    const char *path; /* of the directory */
+    const warm_place *place; /* the directory: borrowed */
     bool dry_run;
     tkj_walk_entry *files; /* owned: those that were to go, and may have */
     warm_pruned *at;       /* owned: in the order in which they went */
@@ -42,7 +42,7 @@ bool warm_prune_text(const warm_prune_view *view);
 
 /**
  * One object:
- *     {"version", "path", "dry_run",
+ *     {"version", "path", "dry_run", "unreadable": [{"path", "why"}],
  *      "summary": {"removed", "removed_bytes", "failed", "left", "left_bytes"},
  *      "entries": [{"key", "major", "bytes", "modified", "status", "error"}]}
  * status is "removed", "gone", "used" or "failed"; error is null unless it failed.

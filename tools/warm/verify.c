@@ -11,6 +11,8 @@ static void check_place(const warm_inventory *inventory, const warm_place *place
         warm_verify_pack(place->path, inventory->reader.trust, to);
     else if (place->flaw == NULL)
         warm_verify_directory(inventory, place, to);
+    else if (place->absent && place->named)
+        warm_verify_note_missing(to, place->path);
     else if (!place->absent || place->kind != TKJ_LAYER_USER) /* it comes with its first entry */
         warm_verify_note(to, WARM_FINDING_UNUSABLE, place->path, place->flaw, false);
 }

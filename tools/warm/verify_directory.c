@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify_directory.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "evict.h"
 #include "publish.h"
+#include "unreadable.h"
 
 /* A directory that is checked. */
 typedef struct place_check {
@@ -74,7 +75,9 @@ static void check_other(const place_check *check, const tkj_walk_other *other)
                          false);
         break;
     case TKJ_WALK_UNREADABLE:
-        warm_verify_note(check->to, WARM_FINDING_UNREADABLE, path, strerror(other->error), false);
+        warm_verify_note(check->to,
+                         other->error == EPERM ? WARM_FINDING_UNUSABLE : WARM_FINDING_UNREADABLE,
+                         path, warm_unreadable_why(other), false);
         break;
     }
 }

@@ -62,8 +62,8 @@ static void note_failure(warm_verification *to, const char *path, int error)
 {
     const char *why;
     const bool corrupt = tkj_entry_explain(error, &why) == TKJ_CACHE_CORRUPT;
-    warm_verify_note(to, corrupt ? WARM_FINDING_CORRUPT : WARM_FINDING_UNREADABLE, path,
-                     error == ENOENT ? "it does not exist" : why, false);
+    warm_verify_note(to, corrupt ? WARM_FINDING_CORRUPT : WARM_FINDING_UNREADABLE, path, why,
+                     false);
 }
 
 /* The key that the name of a cache's file says: "<2 hex>/<30 hex>.cu...". @return false if it says
@@ -110,8 +110,10 @@ void warm_verify_file(const char *path, tkj_trust trust, warm_verification *to)
     tkj_file file;
     tkj_blob first;
     if (tkj_os_open_file(AT_FDCWD, path, trust, SIZE_MAX, &file) != 0) {
-        to->missing += errno == ENOENT;
-        note_failure(to, path, errno);
+        if (errno == ENOENT)
+            warm_verify_note_missing(to, path);
+        else
+            note_failure(to, path, errno);
         return;
     }
     if (tkj_os_read(&tkj_default_allocator, &file, 0, TKJ_PACK_HEADER_SIZE, &first) != 0)

@@ -36,6 +36,12 @@ void warm_verify_note(warm_verification *to, warm_verify_kind kind, const char *
                 .kind = kind, .path = strdup(path), .why = strdup(why), .repaired = repaired});
 }
 
+void warm_verify_note_missing(warm_verification *to, const char *path)
+{
+    to->missing++;
+    warm_verify_note(to, WARM_FINDING_UNREADABLE, path, "it does not exist", false);
+}
+
 void warm_verify_note_entry(warm_verification *to, const char *pack, const uint8_t *key,
                             const char *why)
 {

@@ -42,6 +42,9 @@ typedef struct warm_verification {
 void warm_verify_note(warm_verification *to, warm_verify_kind kind, const char *path,
                       const char *why, bool repaired);
 
+/** Adds a path that was named and is not there. */
+void warm_verify_note_missing(warm_verification *to, const char *path);
+
 /** Adds an entry that is corrupt, of a pack. @param key  TKJ_DIGEST_SIZE bytes */
 void warm_verify_note_entry(warm_verification *to, const char *pack, const uint8_t *key,
                             const char *why);
