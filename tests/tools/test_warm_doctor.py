@@ -396,6 +396,48 @@ class Directory(DoctorTest):
         self.finds("cache leavings", "note", "1 files")
         self.assertTrue(old.exists())
 
+    def in_turn(self):
+        """Each directory within it, after a kernel was stored."""
+        for name in ("v1", "v1/*", "tmp"):
+            shutil.rmtree(self.cache, ignore_errors=True)
+            self.build()
+            path, = self.cache.glob(name)
+            yield path
+
+    def test_directory_within_it_that_others_can_write(self):
+        for path in self.in_turn():
+            self.finds("cache contents", "ok")
+            path.chmod(0o777)
+            self.finds("cache contents", "problem", f"{path} is not used", "others can write it",
+                       advice="chmod go-w")
+
+    def test_file_or_link_in_place_of_a_directory_within_it(self):
+        for path in self.in_turn():
+            path.rename(self.folder / "aside")
+            path.write_text("")
+            self.finds("cache contents", "problem", f"{path} is not used", "Not a directory",
+                       advice="remove it")
+            path.unlink()
+            path.symlink_to(self.folder / "aside")
+            self.finds("cache contents", "problem", f"{path} is not used", "Not a directory")
+            shutil.rmtree(self.folder / "aside")
+
+    @unittest.skipUnless(IS_ROOT, "only root can be another user")
+    def test_directory_within_it_that_cannot_be_read_or_written(self):
+        as_nobody = {"preexec_fn": lambda: os.setuid(NOBODY)}
+        for path in (self.folder, self.cuda, self.cuda / "lib64", self.folder / "none"):
+            path.chmod(0o755)
+        for path in self.in_turn():
+            for below in (self.cache, *self.cache.rglob("*")):
+                os.chown(below, NOBODY, NOBODY)
+            path.chmod(0)
+            self.finds("cache contents", "problem", f"{path} is not used", "Permission denied",
+                       advice="readable", **as_nobody)
+            path.chmod(0o500)
+            if path.parent == self.cache:
+                self.finds("cache contents", "problem", f"{path} cannot be written",
+                           advice="writable", **as_nobody)
+
     def test_more_than_it_may_hold(self):
         self.build()
         self.finds("cache size", "note", "of 10 B allowed", advice="TOPK_JIT_CACHE_MAX_BYTES",
@@ -421,6 +463,14 @@ class ReadOnly(DoctorTest):
                    environment=environment, advice="TOPK_JIT_RO_DIRS")
         self.finds("cache read only", "problem", "/nowhere is not used: does not exist",
                    environment=environment)
+
+    def test_directory_of_which_a_part_cannot_be_used(self):
+        self.build()
+        self.cache.rename(self.folder / "image")
+        shard, = (self.folder / "image").glob("v1/*")
+        shard.chmod(0o777)
+        self.finds("cache read only", "problem", f"{shard} is not used", "others can write it",
+                   environment={"TOPK_JIT_RO_DIRS": str(self.folder / "image")})
 
     def test_pack_that_others_can_write(self):
         pack = self.folder / "a.tkp"

@@ -29,6 +29,7 @@ static const struct {
     {"cache", "directory", warm_check_root},
     {"cache", "file system", warm_check_file_system},
     {"cache", "space", warm_check_space},
+    {"cache", "contents", warm_check_contents},
     {"cache", "size", warm_check_size},
     {"cache", "tag", warm_check_tag},
     {"cache", "leavings", warm_check_leavings},

@@ -107,6 +107,12 @@ void warm_check_driver(warm_doctor *doctor);
 void warm_check_toolkit(warm_doctor *doctor);
 void warm_check_gpus(warm_doctor *doctor);
 
+/* doctor_contents.c */
+
+/** Says of each directory within one that it cannot be used, if so. @return whether there is any */
+bool warm_doctor_look_into(warm_doctor *doctor, const char *path);
+void warm_check_contents(warm_doctor *doctor);
+
 /* doctor_cache.c */
 void warm_check_mode(warm_doctor *doctor);
 void warm_check_root(warm_doctor *doctor);

@@ -186,7 +186,7 @@ void warm_check_leavings(warm_doctor *doctor)
     const size_t count = tkj_publish_count_stale(fd, doctor->context->config.values.trust);
     close(fd);
     if (count == 0)
-        warm_ok(doctor, "none of processes that died");
+        warm_ok(doctor, "none of processes that died more than an hour ago");
     else
         warm_note(doctor,
                   "%zu files in " TKJ_PUBLISH_DIR " of processes that died: the next store "
@@ -207,6 +207,8 @@ static bool ask(warm_doctor *doctor, size_t layer, tkj_cache_answer *out)
 static void say_layer(warm_doctor *doctor, const tkj_cache_answer *answer)
 {
     const bool is_pack = answer->kind == TKJ_LAYER_PACK;
+    if (!is_pack && warm_doctor_look_into(doctor, answer->path))
+        return;
     if (answer->outcome == TKJ_CACHE_ABSENT) {
         warm_ok(doctor, "%s: %s", answer->path, is_pack ? "a pack" : "a directory");
         return;
