@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
 #include "bytes.h"
 #include "corpus.h"
 #include "fuzz.h"
@@ -31,7 +33,10 @@ static tkj_blob encode(const tkj_entry *entry)
 
 tkj_pack_item corpus_item(const char *preimage, uint32_t major)
 {
+    char toolchain[32];
     tkj_entry entry = sample();
+    snprintf(toolchain, sizeof toolchain, "nvrtc %u.0", (unsigned)major);
+    entry.toolchain = toolchain;
     entry.preimage = preimage;
     tkj_pack_item item = {.major = major, .bytes = encode(&entry)};
     tkj_digest(preimage, strlen(preimage), item.key);
@@ -51,6 +56,7 @@ static void emit_sound(corpus_emit *emit)
     emit_entry(emit, "sound-cubin", &entry);
     entry.kind = TKJ_PAYLOAD_PTX;
     entry.target = "compute_90";
+    entry.preimage = "schema 1:1\nspec 26:operation=select,topk=2048\ntarget 10:compute_90\n";
     entry.payload = ptx;
     entry.payload_size = sizeof ptx;
     emit_entry(emit, "sound-ptx", &entry);

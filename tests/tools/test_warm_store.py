@@ -297,6 +297,16 @@ class Verify(StoreTest):
         self.assertRegex(finding["key"], r"\A[0-9a-f]{32}\Z")
         self.assertIn("another kernel", finding["why"])
 
+    def test_name_of_another_cuda_is_a_flaw(self):
+        path = self.build()[0]
+        renamed = path.rename(path.parent / path.name.replace(".cu13.", ".cu12."))
+        for arguments in ((), (renamed,)):
+            finding, = self.object("verify", *arguments, status=1)["findings"]
+            self.assertEqual((finding["kind"], finding["path"], finding["why"]),
+                             ("corrupt", str(renamed), "another CUDA compiled it than its name says"))
+        self.assertEqual(self.object("verify", "--repair")["summary"]["repaired"], 1)
+        self.assertFalse(renamed.exists())
+
     def test_path_that_is_not_there_has_its_own_status(self):
         files = self.build()
         found = self.object("verify", "missing", files[0], status=4)

@@ -105,8 +105,9 @@ const warm_command warm_command_verify = {
     .description =
         "Reads every entry and pack of all places where servers look for kernels (those that list "
         "shows), or of each PATH: an entry, a pack, or a directory with its packs. An entry is "
-        "sound if its checksum and all else of it is, and its name is the digest of what it was "
-        "made of; a pack if all its entries are, too."
+        "sound if its checksum and all else of it is, its name is the digest of what it was made "
+        "of and the CUDA that compiled it, and its target is what it was made for; a pack if all "
+        "its entries are, too."
         "\n\n"
         "A line names what is not: corrupt and unreadable files; unusable places, which others "
         "could write to or which are not there; stale files of processes that died while they "

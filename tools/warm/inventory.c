@@ -244,7 +244,7 @@ tkj_cache_outcome warm_item_read(const warm_inventory *inventory, const warm_ite
     tkj_os_close(file.fd);
     if (result != 0)
         return tkj_entry_explain(errno, why);
-    *why = warm_entry_flaw(item->key.digest, bytes, entry);
+    *why = warm_entry_flaw(item->key.digest, item->major, bytes, entry);
     if (*why == NULL)
         return TKJ_CACHE_HIT;
     warm_item_release(inventory, bytes);

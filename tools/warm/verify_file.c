@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "entry_flaw.h"
@@ -21,7 +22,7 @@ static size_t check_entries(const warm_opened_pack *pack, warm_verification *to)
         const tkj_pack_record record = tkj_pack_at(&pack->index, i);
         const tkj_blob bytes = warm_pack_entry(pack, &record);
         tkj_entry entry;
-        const char *flaw = warm_entry_flaw(record.key, &bytes, &entry);
+        const char *flaw = warm_entry_flaw(record.key, record.major, &bytes, &entry);
         if (flaw != NULL)
             warm_verify_note_entry(to, pack->path, record.key, flaw);
         flawed += flaw != NULL;
@@ -29,14 +30,15 @@ static size_t check_entries(const warm_opened_pack *pack, warm_verification *to)
     return flawed;
 }
 
-/* Of a pack that is flawed without a flawed entry, the pack is named. */
+/* The entries of a sound pack may still be none. Of a pack that is flawed without a flawed entry,
+   the pack is named. */
 static void check_pack(const char *path, const tkj_file *file, warm_verification *to)
 {
     warm_opened_pack pack;
     const bool sound = warm_pack_read(path, file, &pack);
     to->packs++;
     to->entries += pack.index.count;
-    if (!sound && check_entries(&pack, to) == 0)
+    if (check_entries(&pack, to) == 0 && !sound)
         warm_verify_note(to, pack.unreadable ? WARM_FINDING_UNREADABLE : WARM_FINDING_CORRUPT, path,
                          pack.flaw, false);
     warm_pack_close(&pack);
@@ -66,9 +68,9 @@ static void note_failure(warm_verification *to, const char *path, int error)
                      false);
 }
 
-/* The key that the name of a cache's file says: "<2 hex>/<30 hex>.cu...". @return false if it says
-   none */
-static bool key_of_path(const char *path, uint8_t key[TKJ_DIGEST_SIZE])
+/* What the name of a cache's file says: "<2 hex>/<30 hex>.cu<major>...". @return false if it says
+   nothing */
+static bool read_path(const char *path, uint8_t key[TKJ_DIGEST_SIZE], uint32_t *major)
 {
     static const char hex[] = "0123456789abcdef";
     const char *slash = strrchr(path, '/');
@@ -76,6 +78,7 @@ static bool key_of_path(const char *path, uint8_t key[TKJ_DIGEST_SIZE])
     if (name == NULL || strspn(name, hex) != 2 || strspn(slash + 1, hex) != 30 ||
         strncmp(slash + 31, ".cu", 3) != 0)
         return false;
+    *major = (uint32_t)strtoul(slash + 34, NULL, 10);
     for (size_t i = 0; i < TKJ_DIGEST_SIZE; i++) {
         const char *digits = i == 0 ? name : slash + 2 * i - 1;
         key[i] = (uint8_t)((strchr(hex, digits[0]) - hex) << 4 | (strchr(hex, digits[1]) - hex));
@@ -88,6 +91,7 @@ static void check_entry(const char *path, const tkj_file *file, warm_verificatio
     tkj_blob bytes;
     tkj_entry entry;
     uint8_t key[TKJ_DIGEST_SIZE];
+    uint32_t major = 0;
     to->entries++;
     if (file->size > TKJ_ENTRY_SIZE_MAX) {
         note_failure(to, path, EFBIG);
@@ -97,7 +101,8 @@ static void check_entry(const char *path, const tkj_file *file, warm_verificatio
         note_failure(to, path, errno);
         return;
     }
-    const char *flaw = warm_entry_flaw(key_of_path(path, key) ? key : NULL, &bytes, &entry);
+    const bool named = read_path(path, key, &major);
+    const char *flaw = warm_entry_flaw(named ? key : NULL, major, &bytes, &entry);
     if (flaw != NULL)
         warm_verify_note(to, WARM_FINDING_CORRUPT, path, flaw, false);
     tkj_free(&tkj_default_allocator, bytes.bytes);
