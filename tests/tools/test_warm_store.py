@@ -227,7 +227,9 @@ class Verify(StoreTest):
         found = self.object("verify", status=1)
         self.assertEqual({f["path"]: (f["kind"], f["why"]) for f in found["findings"]}, expected)
         lines = self.says("verify", status=1).splitlines()
-        self.assertEqual(lines[-1], "4 entries and 0 packs checked, 3 corrupt, 1 stale, 1 foreign")
+        self.assertEqual(lines[-1], "4 entries and 0 packs checked, 3 corrupt, 1 stale, 1 foreign, "
+                         "1 temporary file of writers at work or killed within the hour")
+        self.assertEqual(found["summary"]["temporary"], 1)
         for line in lines[:-1]:
             kind, path, why = re.fullmatch(r"(\w+) +(/.*?): (.*)", line).groups()
             self.assertEqual((kind, why), expected[path])
@@ -242,7 +244,8 @@ class Verify(StoreTest):
         left = {name: data for name, data in before.items() if str(self.cache / name) not in gone}
         self.assertEqual(self.entries(), left)
         self.assertEqual(self.says("verify"), f"foreign     {self.cache}/notes.txt: it is nothing "
-                         "of the cache's\n1 entry and 0 packs checked, 1 foreign\n")
+                         "of the cache's\n1 entry and 0 packs checked, 1 foreign, 1 temporary file of "
+                         "writers at work or killed within the hour\n")
         result = self.result("--arch sm_80,sm_90 --topk 9001,9002 --nvrtc", [FAKE_NVRTC])
         self.assertEqual(result["summary"]["compiled"], 3)
 
@@ -468,6 +471,27 @@ class Missing(StoreTest):
     def test_list_of_other_places_needs_no_cache_directory(self):
         done = self.run_it("list", "--layer", "read-only", "--cache-dir", "typo")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Relative(StoreTest):
+    COMMANDS = ("list", "verify", "prune --all", "inspect 0000", "dump 0000 --cubin",
+                "pack out.tkp", "explain topk=9001 --arch sm_90", "build --arch sm_90 --topk 9001")
+
+    def test_relative_variable_is_refused_by_name_and_value(self):
+        for command in self.COMMANDS:
+            for value in ("cache", "./cache", "~/cache", "../cache"):
+                done = self.run_it(*command.split(), environment={"TOPK_JIT_CACHE_DIR": value})
+                self.assertEqual((done.returncode, done.stdout), (1, ""), command)
+                self.assertEqual(done.stderr, f'topk-jit-warm: TOPK_JIT_CACHE_DIR is "{value}", '
+                                 "expected an absolute path: servers ignore it\n")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_option_beats_it(self):
+        self.build()
+        done = self.run_it("list", "--cache-dir", "cache",
+                           environment={"TOPK_JIT_CACHE_DIR": "elsewhere"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("4 entries", done.stdout)
 
 
 class Unreadable(StoreTest):

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "complain.h"
+#include "config.h"
 #include "context.h"
 
 /** A warning says what the failure of a kernel says again; only the compiler's log is more. */
@@ -15,8 +16,23 @@ static topk_jit_log_level log_level(unsigned verbose)
     return getenv("TOPK_JIT_LOG") == NULL ? TOPK_JIT_LOG_ERROR : 0; /* 0: as it says */
 }
 
+/** The library ignores a relative one, which would be another place after each chdir: what is done
+ *  to the directory of the home instead is not what was meant. @return false after one line on
+ *  stderr */
+static bool accepts_variable(const warm_common *common)
+{
+    const char *value = tkj_config_environment("TOPK_JIT_CACHE_DIR");
+    if (common->cache_dir[0] != '\0' || value == NULL || tkj_os_is_absolute(value))
+        return true;
+    warm_complain("TOPK_JIT_CACHE_DIR is \"%s\", expected an absolute path: servers ignore it",
+                  value);
+    return false;
+}
+
 topk_jit_context *warm_context_create(const warm_common *common, const topk_jit_options *wanted)
 {
+    if (!accepts_variable(common))
+        return NULL;
     topk_jit_options options = *wanted;
     options.log_level = log_level(common->verbose);
     options.cache_dir = common->cache_dir[0] != '\0' ? common->cache_dir : NULL;

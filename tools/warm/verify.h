@@ -19,7 +19,7 @@ bool warm_verify_text(const warm_verification *verification);
  * One object:
  *     {"version", "repair",
  *      "summary": {"entries", "packs", "corrupt", "unreadable", "unusable", "stale", "foreign",
- *                  "repaired"},
+ *                  "temporary", "repaired"},
  *      "findings": [{"kind", "path", "key", "why", "repaired"}]}
  * kind is one of the words of the summary; key is that of an entry whose pack path is, else null.
  * @return NULL if there was no memory for it

@@ -65,6 +65,8 @@ static void check_other(const place_check *check, const tkj_walk_other *other)
             warm_verify_note(check->to, WARM_FINDING_STALE, path,
                              "a process died while it wrote it",
                              remove_file(check, other->name, other->size, other->modified));
+        else
+            check->to->temporary++;
         break;
     case TKJ_WALK_NO_FILE:
         warm_verify_note(check->to, WARM_FINDING_CORRUPT, path, "it is not a regular file",

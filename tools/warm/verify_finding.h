@@ -31,6 +31,7 @@ typedef struct warm_verification {
     bool repair; /* to remove what is broken from the user's directory */
     size_t entries;
     size_t packs;
+    size_t temporary; /* files too young to be stale: whoever writes them may live */
     warm_verify_finding *findings;
     size_t finding_count;
     size_t finding_capacity;

@@ -42,6 +42,9 @@ bool warm_verify_text(const warm_verification *verification)
         if (count > 0)
             printf(", %zu %s", count, kinds[kind]);
     }
+    if (verification->temporary > 0)
+        printf(", %zu temporary %s of writers at work or killed within the hour",
+               verification->temporary, verification->temporary == 1 ? "file" : "files");
     if (count_repaired(verification) > 0)
         printf("; %zu removed", count_repaired(verification));
     putchar('\n');
@@ -55,9 +58,10 @@ static json_t *text_of(const char *text)
 
 static json_t *sum_up(const warm_verification *verification)
 {
-    json_t *summary = json_pack("{s:I, s:I, s:I}", "entries", (json_int_t)verification->entries,
-                                "packs", (json_int_t)verification->packs, "repaired",
-                                (json_int_t)count_repaired(verification));
+    json_t *summary =
+        json_pack("{s:I, s:I, s:I, s:I}", "entries", (json_int_t)verification->entries, "packs",
+                  (json_int_t)verification->packs, "temporary", (json_int_t)verification->temporary,
+                  "repaired", (json_int_t)count_repaired(verification));
     bool ok = summary != NULL;
     for (int kind = 0; ok && kind < WARM_FINDING_KINDS; kind++)
         ok = json_object_set_new(summary, kinds[kind],
