@@ -449,5 +449,60 @@ class Again(RunTest):
         self.assertRegex(done.stderr, r"^topk-jit-warm: --arch all: .*/missing/libnvrtc.so.*\n$")
 
 
+class Evicted(RunTest):
+    """More kernels than the directory may hold, each of the same size."""
+
+    def setUp(self):
+        super().setUp()
+        self.bytes = self.built(PRODUCT, cache=self.folder / "all")["bytes"]
+
+    def limit(self, size):
+        return {"environment": {"TOPK_JIT_CACHE_MAX_BYTES": str(size)}}
+
+    def test_kernels_that_did_not_stay_are_a_failure(self):
+        for size in (self.bytes - 1, self.bytes // 2, self.bytes // KERNELS, 1):
+            for jobs in ("-j1", "-j4"):
+                cache = self.folder / f"{size}{jobs}"
+                done = self.build(PRODUCT, jobs, "--json", cache=cache, **self.limit(size))
+                self.assertEqual(done.returncode, 1)
+                said = json.loads(done.stdout)
+                self.follows("build", said)
+                left = len(list(cache.glob("v1/*/*.tkc")))
+                evicted = [k for k in said["kernels"] if k["status"] == "evicted"]
+                self.assertEqual(said["summary"]["evicted"], KERNELS - left)
+                self.assertEqual(said["summary"]["compiled"], left)
+                self.assertEqual({k["bytes"] for k in evicted}, {0})
+                self.assertEqual(len(evicted), KERNELS - left)
+                for words in (f"{KERNELS - left} of {KERNELS} kernels were removed again",
+                              f"{self.bytes} bytes", f"{cache} may hold {size} ",
+                              "TOPK_JIT_CACHE_MAX_BYTES", "run the same command"):
+                    self.assertIn(words, done.stderr)
+
+    def test_text_has_how_many(self):
+        done = self.build(PRODUCT, "-j1", **self.limit(1))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"compiled 1, already there 0, failed 0, removed again {KERNELS - 1} in",
+                      done.stdout)
+
+    def test_kernels_that_were_there_before_count_too(self):
+        self.built("--arch sm_80 --topk 9001")
+        for path in self.cache.glob("v1/*/*.tkc"):
+            os.utime(path, (1, 1))
+        done = self.build(PRODUCT, "-j1", "--json", **self.limit(self.bytes // 2))
+        self.assertEqual(done.returncode, 1)
+        summary = json.loads(done.stdout)["summary"]
+        self.assertEqual(summary["compiled"] + summary["already_there"], len(self.kernels_stored()))
+
+    def test_others_may_go_and_with_room_the_same_command_ends_well(self):
+        self.built("--arch sm_80 --topk 9100,9101,9102")
+        for path in self.cache.glob("v1/*/*.tkc"):
+            os.utime(path, (1, 1))
+        summary = self.built(PRODUCT, **self.limit(2 * self.bytes - 1))
+        self.assertEqual((summary["evicted"], summary["compiled"]), (0, KERNELS))
+        self.assertEqual(self.build(PRODUCT, "--refresh", **self.limit(1)).returncode, 1)
+        summary = self.built(PRODUCT)
+        self.assertEqual(summary["compiled"] + summary["already_there"], KERNELS)
+
+
 if __name__ == "__main__":
     tally.main()

@@ -27,6 +27,18 @@ static void context_needs_no_options(void **state)
     topk_jit_context_destroy(context);
 }
 
+static void relative_variable_of_the_cache_is_ignored_with_a_warning(void **state)
+{
+    plan_case *it = *state;
+    topk_jit_options options = plan_case_options(it);
+    options.cache_dir = NULL;
+    assert_int_equal(setenv("TOPK_JIT_CACHE_DIR", "below/here", 1), 0);
+    plan_case_open(it, &options);
+    assert_int_equal(unsetenv("TOPK_JIT_CACHE_DIR"), 0);
+    assert_int_equal(it->logged[TOPK_JIT_LOG_WARNING], 1);
+    assert_non_null(strstr(it->text[TOPK_JIT_LOG_WARNING], "TOPK_JIT_CACHE_DIR is \"below/here\""));
+}
+
 static void destroying_nothing_is_harmless(void **state)
 {
     (void)state;
@@ -290,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(creation_touches_no_gpu_no_compiler_and_no_file),
         TEST(context_needs_no_options),
+        TEST(relative_variable_of_the_cache_is_ignored_with_a_warning),
         TEST(destroying_nothing_is_harmless),
         TEST(place_for_the_context_must_be_given),
         TEST(wrong_options_give_no_context),

@@ -8,7 +8,7 @@ static json_t *describe_kernel(const warm_kernel *kernel)
     static const char *const states[] = {
         [WARM_NOT_TRIED] = "not_tried",         [WARM_FAILED] = "failed",
         [WARM_COMPILED] = "compiled",           [WARM_ALREADY_THERE] = "already_there",
-        [WARM_WOULD_COMPILE] = "would_compile",
+        [WARM_WOULD_COMPILE] = "would_compile", [WARM_EVICTED] = "evicted",
     };
     char spec[TKJ_SPEC_TEXT_SIZE];
     char target[TKJ_TARGET_NAME_SIZE];
@@ -29,11 +29,11 @@ json_t *warm_build_json(const warm_kernels *kernels, const warm_summary *summary
             return NULL;
         }
     }
-    return json_pack("{s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I}, s:o}", "version",
-                     topk_jit_version(), "summary", "kernels", (json_int_t)kernels->count,
-                     "compiled", (json_int_t)summary->compiled, "already_there",
-                     (json_int_t)summary->already_there, "would_compile",
-                     (json_int_t)summary->would_compile, "failed", (json_int_t)summary->failed,
-                     "not_tried", (json_int_t)summary->not_tried, "seconds", summary->seconds,
-                     "bytes", (json_int_t)summary->bytes, "kernels", list);
+    return json_pack(
+        "{s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I}, s:o}", "version",
+        topk_jit_version(), "summary", "kernels", (json_int_t)kernels->count, "compiled",
+        (json_int_t)summary->compiled, "already_there", (json_int_t)summary->already_there,
+        "would_compile", (json_int_t)summary->would_compile, "failed", (json_int_t)summary->failed,
+        "not_tried", (json_int_t)summary->not_tried, "evicted", (json_int_t)summary->evicted,
+        "seconds", summary->seconds, "bytes", (json_int_t)summary->bytes, "kernels", list);
 }

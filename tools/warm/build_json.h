@@ -12,10 +12,11 @@
  * The result as one object:
  *     {"version": "0.1.0",
  *      "summary": {"kernels", "compiled", "already_there", "would_compile", "failed",
- *                  "not_tried", "seconds", "bytes"},
+ *                  "not_tried", "evicted", "seconds", "bytes"},
  *      "kernels": [{"spec", "target", "variant", "status", "bytes", "seconds", "error"}]}
- * status is "compiled", "already_there", "would_compile" (--dry-run), "failed" or "not_tried" (the
- * run ended before it); error is null unless it failed.
+ * status is "compiled", "already_there", "would_compile" (--dry-run), "failed", "not_tried" (the
+ * run ended before it) or "evicted" (it was there, and the cache was full); error is null unless it
+ * failed.
  * @return NULL if there was no memory for it
  */
 json_t *warm_build_json(const warm_kernels *kernels, const warm_summary *summary);

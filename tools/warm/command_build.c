@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "create_context.h"
 #include "every_target.h"
+#include "evicted.h"
 #include "kernels.h"
 #include "native.h"
 #include "out.h"
@@ -66,11 +67,13 @@ static void print_kernels(const warm_kernels *kernels)
     }
 }
 
-/** How many kernels nobody came to, if there are any. */
-static void print_not_tried(const warm_summary *summary)
+/** How many kernels nobody came to, and how many did not stay, if there are any. */
+static void print_others(const warm_summary *summary)
 {
     if (summary->not_tried > 0)
         printf(", not tried %zu", summary->not_tried);
+    if (summary->evicted > 0)
+        printf(", removed again %zu", summary->evicted);
 }
 
 static int print_result(const warm_call *call, const warm_kernels *kernels,
@@ -82,13 +85,13 @@ static int print_result(const warm_call *call, const warm_kernels *kernels,
         print_kernels(kernels);
         printf("would compile %zu, already there %zu, failed %zu", summary->would_compile,
                summary->already_there, summary->failed);
-        print_not_tried(summary);
+        print_others(summary);
         putchar('\n');
         return warm_out_end(true);
     }
     printf("compiled %zu, already there %zu, failed %zu", summary->compiled, summary->already_there,
            summary->failed);
-    print_not_tried(summary);
+    print_others(summary);
     printf(" in %.1f s, %llu bytes\n", summary->seconds, (unsigned long long)summary->bytes);
     return warm_out_end(true);
 }
@@ -116,14 +119,17 @@ static int build_kernels(const warm_call *call, topk_jit_context *context, warm_
         goto cleanup;
     const int caught =
         warm_build(context, &kernels, builder_count(options), build_flags(options), report);
-    const warm_summary summary = warm_report_end(report, &kernels);
-    if (caught != 0)
+    warm_report_close(report);
+    if (caught == 0)
+        warm_evicted_find(context, &kernels);
+    else
         warm_report_interrupted(report);
+    const warm_summary summary = warm_report_sum(report, &kernels);
     if (caught == 0 || call->common.json)
         code = print_result(call, &kernels, &summary);
     if (code == WARM_EXIT_DONE && summary.would_compile > 0)
         code = WARM_EXIT_NOT_THERE;
-    if (summary.failed > 0)
+    if (summary.failed + summary.evicted > 0)
         code = WARM_EXIT_FAILED;
     if (caught != 0)
         code = WARM_EXIT_SIGNAL + caught;
@@ -157,7 +163,7 @@ static int run(const warm_call *call)
 
 static const warm_exit exits[] = {
     {WARM_EXIT_DONE, "every kernel is in the cache"},
-    {WARM_EXIT_FAILED, "a kernel could not be compiled or stored, or the result not be written"},
+    {WARM_EXIT_FAILED, "a kernel was not compiled, stored or kept, or the result not written"},
     {WARM_EXIT_USAGE, "the command line, or a file that it names, is wrong: nothing was done"},
     {WARM_EXIT_NO_GPU, "--arch native, and there is no GPU"},
     {WARM_EXIT_NOT_THERE, "--dry-run, and kernels are missing: something would be compiled"},
@@ -236,6 +242,9 @@ const warm_command warm_command_build = {
         "too; its exit status says whether all is there, with --refresh whether there is anything "
         "to compile."
         "\n\n"
+        "Where the kernels are more than the cache directory may hold (TOPK_JIT_CACHE_MAX_BYTES), "
+        "those stored first are removed again: the run fails, and says how many bytes they have."
+        "\n\n"
         "Without -j the cores and the memory that may be used are those of the machine, less what "
         "affinity and control groups of version 2 take away; those of version 1 are not read. A -j "
         "that is given is obeyed as it is."
@@ -244,8 +253,9 @@ const warm_command warm_command_build = {
         "However it ends, the cache is valid."
         "\n\n"
         "With --json the object has a summary and a list of kernels, each with its spec, target, "
-        "variant, status (compiled, already_there, would_compile, failed, or not_tried: the run "
-        "ended before it), bytes, seconds and error. It comes also after a signal, if the kernels "
+        "variant, status (compiled, already_there, would_compile, failed, not_tried: the run ended "
+        "before it, or evicted: it was removed again), bytes, seconds and error. It comes also "
+        "after a signal, if the kernels "
         "at work ended in time."
         "\n\n"
         "Progress goes to stderr: on a terminal one line that is rewritten, elsewhere, or if "

@@ -50,7 +50,7 @@ const char *warm_state_words(warm_state state)
     static const char *const words[] = {
         [WARM_NOT_TRIED] = "not tried",         [WARM_FAILED] = "failed",
         [WARM_COMPILED] = "compiled",           [WARM_ALREADY_THERE] = "already there",
-        [WARM_WOULD_COMPILE] = "would compile",
+        [WARM_WOULD_COMPILE] = "would compile", [WARM_EVICTED] = "removed again",
     };
     return words[state];
 }

@@ -18,6 +18,7 @@ typedef enum warm_state {
     WARM_COMPILED,
     WARM_ALREADY_THERE,
     WARM_WOULD_COMPILE, /* by a run that only looks */
+    WARM_EVICTED,       /* compiled or there, and removed again: the cache is full */
 } warm_state;
 
 /** One kernel to build, and what became of it. */

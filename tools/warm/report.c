@@ -179,11 +179,15 @@ void warm_report_interrupted(warm_report *report)
     pthread_mutex_unlock(&report->mutex);
 }
 
-warm_summary warm_report_end(warm_report *report, const warm_kernels *kernels)
+void warm_report_close(warm_report *report)
 {
     pthread_mutex_lock(&report->mutex);
     close_line(report);
     pthread_mutex_unlock(&report->mutex);
+}
+
+warm_summary warm_report_sum(const warm_report *report, const warm_kernels *kernels)
+{
     warm_summary summary = {.seconds = (double)(now() - report->started) * 1e-9};
     for (size_t i = 0; i < kernels->count; i++) {
         const warm_kernel *kernel = &kernels->at[i];
@@ -192,6 +196,7 @@ warm_summary warm_report_end(warm_report *report, const warm_kernels *kernels)
         summary.would_compile += kernel->state == WARM_WOULD_COMPILE;
         summary.failed += kernel->state == WARM_FAILED;
         summary.not_tried += kernel->state == WARM_NOT_TRIED;
+        summary.evicted += kernel->state == WARM_EVICTED;
         summary.bytes += kernel->bytes;
     }
     return summary;

@@ -43,6 +43,7 @@ typedef struct warm_summary {
     size_t failed;
     size_t would_compile;
     size_t not_tried;
+    size_t evicted;
     uint64_t bytes; /* of all entries that are there now */
     double seconds;
 } warm_summary;
@@ -69,8 +70,11 @@ void warm_report_stopping(warm_report *report);
  * reading must not keep the process. */
 void warm_report_interrupted(warm_report *report);
 
-/** Ends the progress line and adds the run up. */
-warm_summary warm_report_end(warm_report *report, const warm_kernels *kernels);
+/** Ends the progress line. */
+void warm_report_close(warm_report *report);
+
+/** Adds the run up. */
+warm_summary warm_report_sum(const warm_report *report, const warm_kernels *kernels);
 
 /** A topk_jit_log_callback; user is the report. A text is said once. */
 void warm_report_log(void *user, topk_jit_log_level level, const char *text);
