@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "library_options.h"
 #include "parse_number.h"
-#include "paths.h"
 #include "spec.h"
 
 /* Each taker of a list adds one word to the options. */
@@ -242,19 +242,7 @@ const warm_option warm_build_options[] = {
      .letter = 'n',
      .help = "only say what would be compiled; writes nothing",
      .take = take_dry_run},
-    {.name = "template-dir",
-     .argument = "DIR",
-     .help = "the kernel templates",
-     .otherwise = "TOPK_JIT_TEMPLATE_DIR, those of the library",
-     .expected = "a directory",
-     .complete = WARM_COMPLETE_DIRECTORIES,
-     .take = take_template_dir},
-    {.name = "nvrtc",
-     .argument = "FILE",
-     .help = "the libnvrtc to use",
-     .otherwise = "TOPK_JIT_NVRTC, found",
-     .expected = "a file",
-     .complete = WARM_COMPLETE_FILES,
-     .take = take_nvrtc},
+    WARM_TEMPLATE_DIR_OPTION("the kernel templates"),
+    WARM_NVRTC_OPTION,
     {.name = NULL},
 };

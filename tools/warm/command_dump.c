@@ -9,9 +9,10 @@
 #include "complain.h"
 #include "disassemble.h"
 #include "find_key.h"
+#include "item.h"
+#include "library_options.h"
 #include "out.h"
 #include "out_json.h"
-#include "paths.h"
 #include "regenerate.h"
 
 typedef struct dump_options {
@@ -186,20 +187,8 @@ static const warm_option options[] = {
      .expected = "a file, or -",
      .complete = WARM_COMPLETE_FILES,
      .take = take_output},
-    {.name = "template-dir",
-     .argument = "DIR",
-     .help = "the kernel templates",
-     .otherwise = "TOPK_JIT_TEMPLATE_DIR, those of the library",
-     .expected = "a directory",
-     .complete = WARM_COMPLETE_DIRECTORIES,
-     .take = take_template_dir},
-    {.name = "nvrtc",
-     .argument = "FILE",
-     .help = "the libnvrtc to use",
-     .otherwise = "TOPK_JIT_NVRTC, found",
-     .expected = "a file",
-     .complete = WARM_COMPLETE_FILES,
-     .take = take_nvrtc},
+    WARM_TEMPLATE_DIR_OPTION("the kernel templates"),
+    WARM_NVRTC_OPTION,
     {.name = NULL},
 };
 

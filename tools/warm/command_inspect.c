@@ -10,6 +10,7 @@
 #include "file.h"
 #include "find_key.h"
 #include "inspect_view.h"
+#include "item.h"
 #include "out.h"
 #include "out_json.h"
 #include "pack_open.h"

@@ -6,6 +6,7 @@
 
 #include "complain.h"
 #include "identify.h"
+#include "item.h"
 #include "out.h"
 
 #define KEY_HEX ((size_t)2 * TKJ_DIGEST_SIZE)

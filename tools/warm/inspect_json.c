@@ -6,11 +6,6 @@
 #include "key.h"
 #include "out_json.h"
 
-static json_t *text_of(const char *text)
-{
-    return warm_json_text(text, strlen(text));
-}
-
 static json_t *hex_of(const uint8_t digest[TKJ_DIGEST_SIZE])
 {
     char hex[2 * TKJ_DIGEST_SIZE + 1];
@@ -42,14 +37,15 @@ json_t *warm_inspect_json_entry(const warm_entry_view *view)
         "{s:s, s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
         "version", topk_jit_version(), "format", "entry", "bytes", (json_int_t)view->size, "key",
         key_of(entry->preimage), "kind", entry->kind == TKJ_PAYLOAD_PTX ? "ptx" : "cubin", "target",
-        text_of(entry->target), "toolchain", text_of(entry->toolchain), "library",
-        text_of(entry->library), "entry_name", text_of(entry->entry_name), "registers",
-        (json_int_t)resources->registers, "static_shared", (json_int_t)resources->static_shared,
-        "dynamic_shared", (json_int_t)resources->dynamic_shared, "stack",
-        (json_int_t)resources->stack, "spill", (json_int_t)resources->spill, "other_spill",
-        (json_int_t)resources->other_spill, "payload_bytes", (json_int_t)entry->payload_size,
-        "spec", spec_of(entry->preimage));
-    if (view->preimage && json_object_set_new(object, "preimage", text_of(entry->preimage)) != 0) {
+        warm_json_string(entry->target), "toolchain", warm_json_string(entry->toolchain), "library",
+        warm_json_string(entry->library), "entry_name", warm_json_string(entry->entry_name),
+        "registers", (json_int_t)resources->registers, "static_shared",
+        (json_int_t)resources->static_shared, "dynamic_shared",
+        (json_int_t)resources->dynamic_shared, "stack", (json_int_t)resources->stack, "spill",
+        (json_int_t)resources->spill, "other_spill", (json_int_t)resources->other_spill,
+        "payload_bytes", (json_int_t)entry->payload_size, "spec", spec_of(entry->preimage));
+    if (view->preimage &&
+        json_object_set_new(object, "preimage", warm_json_string(entry->preimage)) != 0) {
         json_decref(object);
         return NULL;
     }
@@ -62,8 +58,8 @@ static json_t *describe_record(const warm_pack_view *view, const tkj_pack_record
     if (tkj_entry_decode(view->bytes + record->offset, record->size, &entry) != NULL)
         return NULL; /* the pack is sound: it does not happen */
     return json_pack("{s:o, s:I, s:o, s:I, s:o}", "key", hex_of(record->key), "major",
-                     (json_int_t)record->major, "target", text_of(entry.target), "bytes",
-                     (json_int_t)record->size, "entry_name", text_of(entry.entry_name));
+                     (json_int_t)record->major, "target", warm_json_string(entry.target), "bytes",
+                     (json_int_t)record->size, "entry_name", warm_json_string(entry.entry_name));
 }
 
 json_t *warm_inspect_json_pack(const warm_pack_view *view)

@@ -80,22 +80,6 @@ bool warm_place_is_missed(const warm_place *place);
 
 void warm_inventory_release(warm_inventory *inventory);
 
-/**
- * Reads and verifies one entry: that it is sound, and that its key is that of its name.
- * @param[out] bytes  on a hit owned by the caller, released with warm_item_release; else empty
- * @param[out] entry  on a hit points into bytes
- * @param[out] why    unless it is a hit: static
- * @return TKJ_CACHE_HIT, TKJ_CACHE_ABSENT (gone since it was listed), _UNUSABLE (the place),
- *         _UNREADABLE, _CORRUPT
- */
-tkj_cache_outcome warm_item_read(const warm_inventory *inventory, const warm_item *item,
-                                 tkj_blob *bytes, tkj_entry *entry, const char **why);
-
-void warm_item_release(const warm_inventory *inventory, tkj_blob *bytes);
-
-/** "PATH" of its file, or of its pack. @param[out] out  cut where it is longer */
-void warm_item_path(const warm_inventory *inventory, const warm_item *item, char out[PATH_MAX]);
-
 /** What users call a kind of place: "user", "read-only" or "pack". */
 const char *warm_place_kind(tkj_layer_kind kind);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "item.h"
 #include "list_view.h"
 #include "out_json.h"
 #include "unreadable.h"

@@ -6,6 +6,7 @@
 
 #include "complain.h"
 #include "create_context.h"
+#include "item.h"
 #include "key.h"
 #include "memory.h"
 
@@ -42,13 +43,13 @@ static bool is_wanted(const collector *to, const tkj_entry *entry)
     const char *text;
     const size_t length = field_of(entry, "spec", &text);
     const size_t spec = warm_pack_spec(options, text, length);
-    const size_t target = warm_pack_target(options, entry->target);
+    const size_t target = warm_target_set_find(&options->targets, entry->target);
     if (!has_templates(to, entry)) {
         to->found->other_templates++;
         return false;
     }
     if ((options->spec_count > 0 && spec == options->spec_count) ||
-        (options->target_count > 0 && target == options->target_count)) {
+        (options->targets.count > 0 && target == options->targets.count)) {
         to->found->not_asked_for++;
         return false;
     }

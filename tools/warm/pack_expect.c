@@ -17,7 +17,7 @@ typedef struct expectation {
     const warm_pack_options *options;
     const char *root;
     const uint8_t *templates;
-    bool seen[WARM_PACK_SPECS_MAX][WARM_PACK_TARGETS_MAX]; /* 0 where none is named */
+    bool seen[WARM_PACK_SPECS_MAX][TKJ_TARGETS_MAX]; /* 0 where none is named */
     warm_pairs pairs; /* of which there is a kernel of the library's templates */
 } expectation;
 
@@ -57,8 +57,8 @@ static int add_entry(expectation *at, const tkj_entry *entry)
     tkj_target target;
     const bool named = tkj_key_field(entry->preimage, "spec", &text, &length);
     const size_t row = named ? warm_pack_spec(at->options, text, length) : at->options->spec_count;
-    const size_t column = warm_pack_target(at->options, entry->target);
-    if (row < WARM_PACK_SPECS_MAX && column < WARM_PACK_TARGETS_MAX)
+    const size_t column = warm_target_set_find(&at->options->targets, entry->target);
+    if (row < WARM_PACK_SPECS_MAX && column < TKJ_TARGETS_MAX)
         at->seen[row][column] = true;
     if (!named || !is_of_library(at, entry) || !parse(entry, text, length, &spec, &target))
         return WARM_EXIT_DONE;
@@ -80,13 +80,16 @@ static int list_found(expectation *at)
 
 /* ---- what is named ---- */
 
-static void miss(const expectation *at, const char *spec, const char *target)
+static void miss(const expectation *at, const char *spec, const tkj_target *missed)
 {
-    warm_complain(
-        "%s has no entry%s%s%s%s%s", at->root, spec != NULL ? " of spec " : "",
-        spec != NULL ? spec : "", target != NULL ? " for " : "", target != NULL ? target : "",
-        at->found->other_templates > 0 ? " of the library's templates; --all packs those of others"
-                                       : "");
+    char target[TKJ_TARGET_NAME_SIZE] = "";
+    if (missed != NULL)
+        tkj_target_format(*missed, target);
+    warm_complain("%s has no entry%s%s%s%s%s", at->root, spec != NULL ? " of spec " : "",
+                  spec != NULL ? spec : "", missed != NULL ? " for " : "", target,
+                  at->found->other_templates > 0
+                      ? " of the library's templates; --all packs those of others"
+                      : "");
 }
 
 /** Of each spec for each target there is something. @return how many of them there is nothing */
@@ -94,13 +97,13 @@ static size_t check_named(const expectation *at)
 {
     const warm_pack_options *options = at->options;
     const size_t spec_count = options->spec_count > 0 ? options->spec_count : 1;
-    const size_t target_count = options->target_count > 0 ? options->target_count : 1;
+    const size_t target_count = options->targets.count > 0 ? options->targets.count : 1;
     size_t missing = 0;
     for (size_t spec = 0; spec < spec_count; spec++)
         for (size_t target = 0; target < target_count; target++)
             if (!at->seen[spec][target]) {
                 miss(at, options->spec_count > 0 ? options->specs[spec] : NULL,
-                     options->target_count > 0 ? options->targets[target] : NULL);
+                     options->targets.count > 0 ? &options->targets.at[target] : NULL);
                 missing++;
             }
     return missing;

@@ -3,20 +3,11 @@
 
 #include <string.h>
 
-#include "paths.h"
-#include "targets_option.h"
+#include "library_options.h"
 
-/** Each counts once, for each is expected to be there. */
 static bool take_arch(const char *word, void *options)
 {
-    warm_pack_options *out = options;
-    tkj_target target;
-    if (out->target_count == WARM_PACK_TARGETS_MAX || !tkj_target_parse(word, &target))
-        return false;
-    char *name = out->targets[out->target_count];
-    tkj_target_format(target, name);
-    out->target_count += warm_pack_target(out, name) == out->target_count;
-    return true;
+    return warm_target_set_take(&((warm_pack_options *)options)->targets, word);
 }
 
 static bool take_spec(const char *text, void *options)
@@ -30,14 +21,6 @@ static bool take_spec(const char *text, void *options)
     tkj_spec_format(&spec, canonical);
     out->spec_count += warm_pack_spec(out, canonical, strlen(canonical)) == out->spec_count;
     return true;
-}
-
-size_t warm_pack_target(const warm_pack_options *options, const char *name)
-{
-    size_t i = 0;
-    while (i < options->target_count && strcmp(options->targets[i], name) != 0)
-        i++;
-    return i;
 }
 
 size_t warm_pack_spec(const warm_pack_options *options, const char *text, size_t length)
@@ -72,13 +55,7 @@ const warm_option warm_pack_option_table[] = {
     {.name = "all",
      .help = "also entries of templates that are not those of the library",
      .take = take_all},
-    {.name = "template-dir",
-     .argument = "DIR",
-     .help = "the kernel templates whose entries are wanted",
-     .otherwise = "TOPK_JIT_TEMPLATE_DIR, those of the library",
-     .expected = "a directory",
-     .complete = WARM_COMPLETE_DIRECTORIES,
-     .take = take_template_dir},
+    WARM_TEMPLATE_DIR_OPTION("the kernel templates whose entries are wanted"),
     {.name = "keep-going",
      .group = "How",
      .help = "leave damaged entries out, instead of packing nothing",

@@ -9,14 +9,12 @@
 
 #include "command.h"
 #include "spec.h"
-#include "target.h"
+#include "targets_option.h"
 
-#define WARM_PACK_TARGETS_MAX 64
 #define WARM_PACK_SPECS_MAX 256
 
 typedef struct warm_pack_options {
-    char targets[WARM_PACK_TARGETS_MAX][TKJ_TARGET_NAME_SIZE];
-    size_t target_count;                                 /* 0 = all */
+    warm_target_set targets;                             /* none = all */
     char specs[WARM_PACK_SPECS_MAX][TKJ_SPEC_TEXT_SIZE]; /* canonical */
     size_t spec_count;                                   /* 0 = all */
     bool all;                                            /* of whatever templates */
@@ -25,8 +23,7 @@ typedef struct warm_pack_options {
     char template_dir[PATH_MAX]; /* absolute; "" = default */
 } warm_pack_options;
 
-/** Which target or spec of the options this is; their count if it is none of them. */
-size_t warm_pack_target(const warm_pack_options *options, const char *name);
+/** Which spec of the options this is; their count if it is none of them. */
 size_t warm_pack_spec(const warm_pack_options *options, const char *text, size_t length);
 
 /** The table of options that fill it. */

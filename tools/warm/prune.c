@@ -8,6 +8,7 @@
 
 #include "complain.h"
 #include "evict.h"
+#include "item.h"
 
 /* ---- which entries may go ---- */
 

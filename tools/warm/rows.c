@@ -3,13 +3,15 @@
 
 #include <string.h>
 
+#include "item.h"
+
 bool warm_filter_meets(const warm_filter *filter, const warm_row *row)
 {
     if (row->entry == NULL)
         return filter->targets.count == 0 && filter->spec == NULL;
     const warm_identity *identity = &row->identity;
     return (filter->targets.count == 0 ||
-            warm_target_set_has(&filter->targets, row->entry->target)) &&
+            warm_target_set_find(&filter->targets, row->entry->target) < filter->targets.count) &&
            (filter->spec == NULL ||
             (identity->spec != NULL && memmem(identity->spec, identity->spec_length, filter->spec,
                                               strlen(filter->spec)) != NULL));

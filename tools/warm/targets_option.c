@@ -21,15 +21,15 @@ bool warm_target_set_take(warm_target_set *set, const char *name)
     return true;
 }
 
-bool warm_target_set_has(const warm_target_set *set, const char *name)
+size_t warm_target_set_find(const warm_target_set *set, const char *name)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        char own[TKJ_TARGET_NAME_SIZE];
+    size_t i = 0;
+    for (char own[TKJ_TARGET_NAME_SIZE]; i < set->count; i++) {
         tkj_target_format(set->at[i], own);
         if (strcmp(own, name) == 0)
-            return true;
+            break;
     }
-    return false;
+    return i;
 }
 
 bool warm_target_words(size_t index, char out[WARM_WORD_SIZE])

@@ -30,8 +30,8 @@ typedef struct warm_target_set {
 /** Adds a target, unless it is there. @return false if no target that is known has this name */
 bool warm_target_set_take(warm_target_set *set, const char *name);
 
-/** Whether a target of this name, as tkj_target_format writes it, is there. */
-bool warm_target_set_has(const warm_target_set *set, const char *name);
+/** Which one has this name, as tkj_target_format writes it; the set's count if none has. */
+size_t warm_target_set_find(const warm_target_set *set, const char *name);
 
 bool warm_target_same(tkj_target a, tkj_target b);
 

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unpack_json.h"
 
-#include <string.h>
-
 #include "entry_json.h"
 #include "out_json.h"
-
-static json_t *text_of(const char *text)
-{
-    return warm_json_text(text, strlen(text));
-}
 
 static json_t *describe(const warm_unpacked *at)
 {
     const tkj_blob bytes = warm_pack_entry(at->pack, &at->record);
     json_t *object = warm_entry_json(at->record.key, at->record.major, &bytes);
-    if (json_object_set_new(object, "pack", text_of(at->pack->path)) == 0 &&
+    if (json_object_set_new(object, "pack", warm_json_string(at->pack->path)) == 0 &&
         json_object_set_new(object, "status",
                             json_string(at->already_there ? "already_there" : "new")) == 0)
         return object;
@@ -32,9 +25,10 @@ json_t *warm_unpack_json(const warm_unpack *unpack, const char *root, bool dry_r
             return NULL;
         }
     }
-    return json_pack(
-        "{s:s, s:o, s:b, s:{s:I, s:I, s:I, s:I}, s:o}", "version", topk_jit_version(), "cache",
-        text_of(root), "dry_run", (int)dry_run, "summary", "entries", (json_int_t)unpack->count,
-        "new", (json_int_t)(unpack->count - unpack->already_there), "already_there",
-        (json_int_t)unpack->already_there, "bytes", (json_int_t)unpack->bytes, "entries", list);
+    return json_pack("{s:s, s:o, s:b, s:{s:I, s:I, s:I, s:I}, s:o}", "version", topk_jit_version(),
+                     "cache", warm_json_string(root), "dry_run", (int)dry_run, "summary", "entries",
+                     (json_int_t)unpack->count, "new",
+                     (json_int_t)(unpack->count - unpack->already_there), "already_there",
+                     (json_int_t)unpack->already_there, "bytes", (json_int_t)unpack->bytes,
+                     "entries", list);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "evict.h"
+#include "item.h"
 #include "publish.h"
 #include "unreadable.h"
 

@@ -51,11 +51,6 @@ bool warm_verify_text(const warm_verification *verification)
     return true;
 }
 
-static json_t *text_of(const char *text)
-{
-    return warm_json_text(text, strlen(text));
-}
-
 static json_t *sum_up(const warm_verification *verification)
 {
     json_t *summary =
@@ -78,10 +73,10 @@ json_t *warm_verify_json(const warm_verification *verification)
     json_t *findings = json_array();
     for (size_t i = 0; findings != NULL && i < verification->finding_count; i++) {
         const warm_verify_finding *finding = &verification->findings[i];
-        json_t *object =
-            json_pack("{s:s, s:o, s:s?, s:o, s:b}", "kind", kinds[finding->kind], "path",
-                      text_of(finding->path), "key", finding->key[0] != '\0' ? finding->key : NULL,
-                      "why", text_of(finding->why), "repaired", finding->repaired);
+        json_t *object = json_pack("{s:s, s:o, s:s?, s:o, s:b}", "kind", kinds[finding->kind],
+                                   "path", warm_json_string(finding->path), "key",
+                                   finding->key[0] != '\0' ? finding->key : NULL, "why",
+                                   warm_json_string(finding->why), "repaired", finding->repaired);
         if (json_array_append_new(findings, object) != 0) {
             json_decref(findings);
             return NULL;
