@@ -49,7 +49,8 @@ struct tkj_cache {
     uint64_t pause_end;     /* monotonic; stores before it meet `paused_by` */
     tkj_store_failure paused_by;
     bool evicting;       /* a thread is at it */
-    uint64_t used_bytes; /* of entries in the root, as far as this process knows */
+    uint64_t used_bytes; /* of entries in the root, as far as this process knows; while a thread
+                            evicts, of what the others store */
     bool used_is_known;  /* they were counted once */
     tkj_held_lock turns[TKJ_TURNS_MAX];
 };

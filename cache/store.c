@@ -105,12 +105,15 @@ static bool begin_eviction(tkj_cache *cache, uint64_t size)
     pthread_mutex_lock(&cache->lock);
     cache->used_bytes += size;
     bool due = (!cache->used_is_known || cache->used_bytes > cache->max_bytes) && !cache->evicting;
-    cache->evicting |= due;
+    if (due) {
+        cache->evicting = true;
+        cache->used_bytes = 0; /* of what is stored from now on */
+    }
     pthread_mutex_unlock(&cache->lock);
     return due;
 }
 
-static void evict(tkj_cache *cache, const char *stored)
+static tkj_eviction evict_once(tkj_cache *cache, const char *stored)
 {
     const uint64_t most = cache->max_bytes;
     tkj_eviction done = {0};
@@ -127,11 +130,31 @@ static void evict(tkj_cache *cache, const char *stored)
         tkj_log(&cache->logger, TOPK_JIT_LOG_INFO,
                 "the cache %s was full: %llu entries of %llu bytes were removed", cache->root,
                 (unsigned long long)done.removed, (unsigned long long)done.removed_bytes);
+    return done;
+}
+
+/* @return false if this thread is to look once more: others stored meanwhile, of which little may
+   have been seen, and that may be too much */
+static bool end_eviction(tkj_cache *cache, const tkj_eviction *done)
+{
     pthread_mutex_lock(&cache->lock);
-    cache->evicting = false;
-    cache->used_bytes = done.left_bytes;
-    cache->used_is_known = done.complete;
+    const uint64_t meanwhile = cache->used_bytes;
+    cache->used_bytes += done->left_bytes;
+    cache->used_is_known = done->complete;
+    cache->evicting = meanwhile > 0 && cache->used_bytes > cache->max_bytes;
+    if (cache->evicting)
+        cache->used_bytes = 0;
+    const bool ended = !cache->evicting;
     pthread_mutex_unlock(&cache->lock);
+    return ended;
+}
+
+static void evict(tkj_cache *cache, const char *stored)
+{
+    tkj_eviction done;
+    do
+        done = evict_once(cache, stored);
+    while (!end_eviction(cache, &done));
 }
 
 /* @return 0, or -1 with the failure described */

@@ -18,7 +18,8 @@
 /* ---- what happens at a call; linked with --wrap ---- */
 
 static atomic_int scans;                /* of the root for what it holds */
-static void (*at_scan)(cache_case *it); /* called by the next one, once */
+static const char *at_directory;        /* of v1; a scan goes from 00 to ff */
+static void (*at_scan)(cache_case *it); /* called by the next one that comes to it, once */
 static cache_case *scanned;
 static int unlink_error; /* 0 = unlinkat works */
 
@@ -26,8 +27,10 @@ int __real_openat(int fd, const char *path, int flags, ...);
 int __wrap_openat(int fd, const char *path, int flags, mode_t mode);
 int __wrap_openat(int fd, const char *path, int flags, mode_t mode)
 {
-    if (strcmp(path, "00") == 0 && (flags & O_DIRECTORY) != 0) {
+    const bool directory = (flags & O_DIRECTORY) != 0;
+    if (directory && strcmp(path, "00") == 0)
         atomic_fetch_add(&scans, 1);
+    if (directory && strcmp(path, at_directory) == 0) {
         void (*act)(cache_case * it) = at_scan;
         at_scan = NULL;
         if (act != NULL)
@@ -57,6 +60,7 @@ static void open_with_room_for(cache_case *it, uint64_t entries)
 static int set_up(void **state)
 {
     cache_case_set_up(state);
+    at_directory = "00";
     at_scan = NULL;
     scanned = *state;
     unlink_error = 0;
@@ -260,32 +264,48 @@ static void entries_that_cannot_be_removed_are_nobodys_failure(void **state)
     assert_evicted(it, 4);
 }
 
-static void *put_the_tenth(void *argument)
+static void *put_two(void *argument)
 {
-    return (void *)(intptr_t)(put(argument, 10) == TOPK_JIT_OK);
+    const bool ok = put(argument, 10) == TOPK_JIT_OK && put(argument, 11) == TOPK_JIT_OK;
+    return (void *)(intptr_t)ok;
 }
 
 static void let_another_thread_put(cache_case *it)
 {
     pthread_t thread;
     void *ok = NULL;
-    assert_int_equal(pthread_create(&thread, NULL, put_the_tenth, it), 0);
+    assert_int_equal(pthread_create(&thread, NULL, put_two, it), 0);
     assert_int_equal(pthread_join(thread, &ok), 0);
     assert_non_null(ok);
+}
+
+static void put_beside(cache_case *it, const char *directory)
+{
+    fill(it, 9);
+    open_with_room_for(it, 8);
+    atomic_store(&scans, 0);
+    at_directory = directory;
+    at_scan = let_another_thread_put;
+    assert_int_equal(put(it, 9), TOPK_JIT_OK);
+    assert_true(is_there(it, 9) && is_there(it, 10) && is_there(it, 11));
 }
 
 static void of_two_threads_one_looks(void **state)
 {
     cache_case *it = *state;
-    fill(it, 9);
-    open_with_room_for(it, 8);
-    atomic_store(&scans, 0);
-    at_scan = let_another_thread_put;
-    assert_int_equal(put(it, 9), TOPK_JIT_OK);
-    assert_int_equal(atomic_load(&scans), 1);
-    assert_true(is_there(it, 9) && is_there(it, 10));
-    assert_int_equal(stored(it), 7); /* what the other one stored was counted */
-    assert_evicted(it, 4);
+    put_beside(it, "00");
+    assert_int_equal(atomic_load(&scans), 2); /* it cannot know that it saw what the other stored */
+    assert_int_equal(stored(it), 7);
+    assert_evicted(it, 5);
+}
+
+static void what_is_stored_beside_a_look_is_looked_for(void **state)
+{
+    cache_case *it = *state;
+    put_beside(it, "ff");
+    assert_int_equal(atomic_load(&scans), 2);
+    assert_int_equal(stored(it), 7);
+    assert_evicted(it, 5);
 }
 
 /* Waits until the gate is closed, stores one entry as a process of its own, and tells what became
@@ -341,6 +361,7 @@ int main(void)
         IN_CACHE(without_memory_to_count_the_store_succeeds_and_the_next_one_looks),
         IN_CACHE(entries_that_cannot_be_removed_are_nobodys_failure),
         IN_CACHE(of_two_threads_one_looks),
+        IN_CACHE(what_is_stored_beside_a_look_is_looked_for),
         IN_CACHE(processes_at_once_remove_no_more_than_one_of_them_would),
     };
     return cmocka_run_group_tests_name("cache_full", tests, NULL, NULL);
