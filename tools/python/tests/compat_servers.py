@@ -100,6 +100,12 @@ def topk_transform_packed_v2(
     ),
 }
 
+# python/sglang/kernels/ops/attention/fast_topk.py of SGLang 0.5.23
+SGLANG_ROWS = """
+def fast_topk(score, lengths, topk, row_starts=None):
+    return note("fast_topk", score, lengths, topk, row_starts)
+"""
+
 # vllm/_custom_ops.py
 VLLM_CUSTOM_OPS = """
 import torch

@@ -13,6 +13,7 @@ fast_topk_transform_ragged_fused(score=, lengths=,            the same: extend; 
     topk_indices_offset=, topk=, row_starts=)                 by nsa_indexer.py on dummy logits
 topk_transform_512(6 positional, the last raw or None)        dsv4/indexer.py
 topk_transform_512_v2(6 positional)                           dsv4/indexer.py, dsa_topk_backend.py
+fast_topk(logits, lengths, topk=, row_starts=None)            qsa/qsa_indexer.py
 plan_topk_v2(seq_lens), plan_topk_v2(seq_lens, out=)          dsv4/metadata.py, dsa's for graphs
 topk_transform_paged_v2(keys, lens, None, out, 1, plan)       dsv4, selection of blocks
 topk_transform_paged_v2(6 positional, out_raw_indices=)       dsv4, selection of both
@@ -28,7 +29,7 @@ import sys
 import numpy
 import pytest
 import reference
-from compat_servers import SGLANG_PAGED, Servers
+from compat_servers import SGLANG_PAGED, SGLANG_ROWS, Servers
 
 from topk_jit import compat
 
@@ -97,6 +98,17 @@ def test_fast_topk_v2_with_row_starts_by_keyword(kernel, random, row_starts):
     logits, lengths = random.standard_normal((3, 64)).astype("float32"), int32(20, 20, 24)
     indices = kernel.fast_topk_v2(logits, lengths, 16, row_starts=row_starts)
     assert numpy.array_equal(indices, reference.select(logits, 16, lengths, row_starts))
+
+
+@pytest.mark.parametrize("row_starts", [None, int32(0, 20, 40)])
+def test_fast_topk_of_rows(servers, random, row_starts):
+    module = servers.add("sglang.kernels.ops.attention.fast_topk", SGLANG_ROWS)
+    assert compat.sglang.install() == ["sglang.kernels.ops.attention.fast_topk.fast_topk"]
+    logits, lengths = random.standard_normal((3, 64)).astype("float32"), int32(20, 20, 24)
+    indices = module.fast_topk(logits, lengths, topk=16, row_starts=row_starts)
+    assert numpy.array_equal(indices, reference.select(logits, 16, lengths, row_starts))
+    compat.sglang.uninstall()
+    assert module.fast_topk(logits, lengths, 16) == "original fast_topk"
 
 
 def test_transform_fused_of_a_decode_batch(kernel, random):

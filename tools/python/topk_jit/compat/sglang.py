@@ -12,11 +12,13 @@ topk_transform_512_v2,              ``sglang.jit_kernel.dsv4``, by now
 topk_transform_paged,               ``sglang.kernels.ops.attention.dsv4``, each as
 topk_transform_paged_v2,            its version of SGLang has them
 topk_transform_ragged_v2
+fast_topk of score and lengths      ``sglang.kernels.ops.attention.fast_topk``, for QSA
 ==================================  =================================================
 
 The ``paged`` names are those that the ``512`` ones have since SGLang 35041, the ragged one came
 with SGLang 35175. The operators behind them (``torch.ops.sgl_kernel``) are not replaced: SGLang
-calls the Python functions. Nor is the ``fast_topk`` that ``sglang.srt.utils.common`` has.
+calls the Python functions. Nor is the ``fast_topk`` that ``sglang.srt.utils.common`` has, nor what
+selects pools of tokens (``topk_transform_kpool_v2``).
 """
 from __future__ import annotations
 
@@ -42,6 +44,7 @@ from ._patch import (
 __all__ = ["install", "uninstall"]
 
 _KERNEL_MODULES = ("sgl_kernel.top_k", "sgl_kernel")
+_ROW_MODULES = ("sglang.kernels.ops.attention.fast_topk",)
 _PAGED_MODULES = (
     "sglang.kernels.ops.attention.dsv4.topk",
     "sglang.kernels.ops.attention.dsv4",
@@ -96,25 +99,29 @@ def _fast_topk(original: Optional[Function], deterministic: bool) -> Function:
     return fast_topk
 
 
-def _fast_topk_v2(original: Optional[Function], deterministic: bool) -> Function:
-    def fast_topk_v2(
-        score: Any,
-        lengths: Any,
-        topk: int,
-        row_starts: Any = None,
-        *rest: Any,
-        **unknown: Any,
-    ) -> Any:
-        if rest or unknown:
-            return call_original(
-                "fast_topk_v2", original, _unknown(rest, unknown),
-                score, lengths, topk, row_starts, *rest, **unknown,
+def _fast_topk_v2(name: str) -> Any:
+    def make(original: Optional[Function], deterministic: bool) -> Function:
+        def fast_topk_v2(
+            score: Any,
+            lengths: Any,
+            topk: int,
+            row_starts: Any = None,
+            *rest: Any,
+            **unknown: Any,
+        ) -> Any:
+            if rest or unknown:
+                return call_original(
+                    name, original, _unknown(rest, unknown),
+                    score, lengths, topk, row_starts, *rest, **unknown,
+                )
+            return _functions.fast_topk_v2(
+                score, lengths, topk, row_starts, deterministic=deterministic
             )
-        return _functions.fast_topk_v2(
-            score, lengths, topk, row_starts, deterministic=deterministic
-        )
 
-    return fast_topk_v2
+        fast_topk_v2.__name__ = fast_topk_v2.__qualname__ = name
+        return fast_topk_v2
+
+    return make
 
 
 def _fast_topk_transform_fused(original: Optional[Function], deterministic: bool) -> Function:
@@ -310,10 +317,11 @@ class _Form(NamedTuple):
     make: Any
 
 
+_ROWS = ("score", "lengths", "topk", "row_starts")
 _PAGED = ("scores", "seq_lens", "page_tables", "out_page_indices", "page_size")
 _KERNEL_FORMS = {
     "fast_topk": _Form(("values", "topk", "dim"), _fast_topk),
-    "fast_topk_v2": _Form(("score", "lengths", "topk", "row_starts"), _fast_topk_v2),
+    "fast_topk_v2": _Form(_ROWS, _fast_topk_v2("fast_topk_v2")),
     "fast_topk_transform_fused": _Form(
         ("score", "lengths", "page_table_size_1", "cu_seqlens_q", "topk", "row_starts"),
         _fast_topk_transform_fused,
@@ -323,6 +331,7 @@ _KERNEL_FORMS = {
         _fast_topk_transform_ragged_fused,
     ),
 }
+_ROW_FORMS = {"fast_topk": _Form(_ROWS, _fast_topk_v2("fast_topk"))}
 _PAGED_FORMS = {
     "plan_topk_v2": _Form(("seq_lens", "static_threshold"), _plan_topk_v2),
     "topk_transform_512": _Form(
@@ -432,11 +441,13 @@ def install(*, standalone: bool = False, deterministic: bool = False) -> list[st
             return _patch.names()
     # Without the lock: another thread may hold an import and wait for us.
     kernel_modules, failure = import_all(_KERNEL_MODULES)
+    row_modules, _ = import_all(_ROW_MODULES)
     paged_modules, _ = import_all(_PAGED_MODULES)
     refuse_rocm()
     with _patch.lock:
         if _patch.accepts(options):
             replacements = _found(kernel_modules, _KERNEL_FORMS, deterministic)
+            replacements += _found(row_modules, _ROW_FORMS, deterministic)
             replacements += _found(paged_modules, _PAGED_FORMS, deterministic)
             if not replacements:
                 raise ImportError(
