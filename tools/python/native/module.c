@@ -33,6 +33,18 @@ int tkp_raise_status(tkp_state *state, topk_jit_status status)
     return -1;
 }
 
+PyObject *tkp_trace(PyObject *function, PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tuple != NULL && i < count; i++) {
+        Py_INCREF(arguments[i]);
+        PyTuple_SetItem(tuple, i, arguments[i]);
+    }
+    PyObject *result = tuple == NULL ? NULL : PyObject_CallObject(function, tuple);
+    Py_XDECREF(tuple);
+    return result;
+}
+
 /* ---- functions ---- */
 
 static PyObject *load(PyObject *module, PyObject *path)
