@@ -36,9 +36,11 @@ static int open_view(tkp_selection *self, int place, PyObject *object)
 
 int tkp_selection_open(tkp_selection *self)
 {
-    for (int i = 0; i < TKP_TENSOR_COUNT; i++)
-        if (!tkp_is_absent(self->request->tensors[i]) &&
-            open_view(self, i, self->request->tensors[i]) != 0)
+    PyObject *const *tensors = self->request->tensors;
+    if (open_view(self, TKP_SCORE, tensors[TKP_SCORE]) != 0)
+        return -1;
+    for (int i = TKP_SCORE + 1; i < TKP_TENSOR_COUNT; i++)
+        if (!tkp_is_absent(tensors[i]) && open_view(self, i, tensors[i]) != 0)
             return -1;
     return 0;
 }

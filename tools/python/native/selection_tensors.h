@@ -23,7 +23,7 @@ typedef struct tkp_selection {
 /** Nothing is opened yet. The views are large and written only where they are used. */
 void tkp_selection_begin(tkp_selection *self, tkp_state *state, tkp_request *request);
 
-/** Opens the tensors that are given. */
+/** Opens the tensors that are given, and score, which has to be: None is a TypeError. */
 int tkp_selection_open(tkp_selection *self);
 
 /** Allocates and opens the outputs that are wanted and not given. */

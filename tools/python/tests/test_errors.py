@@ -65,6 +65,14 @@ def test_a_wrong_argument_is_named(options, kind, text):
         topk_jit.fast_topk_v2(score(), **arguments)
 
 
+@pytest.mark.parametrize(
+    "function", [topk_jit.select, topk_jit.workspace_size, topk_jit.Selector(4)]
+)
+def test_no_score_is_a_type_error(function):
+    with pytest.raises(TypeError, match="score is of type NoneType"):
+        function(None)
+
+
 def test_fast_topk_names_a_wrong_argument():
     with pytest.raises(ValueError, match="topk"):
         topk_jit.fast_topk(score(), 9, 1)
