@@ -176,9 +176,13 @@ class Servers:
         calls: name and arguments of every call that reached a stand-in.
     """
 
-    def __init__(self, monkeypatch):
+    def __init__(self, monkeypatch, hiding=()):
+        """Packages that are hidden seem not to be imported."""
         self._monkeypatch = monkeypatch
         self.calls = []
+        for name in list(sys.modules):
+            if name.partition(".")[0] in hiding:
+                monkeypatch.delitem(sys.modules, name)
 
     def note(self, name, *args):
         self.calls.append((name, *args))

@@ -30,7 +30,10 @@ class Tally:
 
 
 FOLDER = pathlib.Path(__file__).parent
-FRAMEWORKS = [FOLDER / name for name in ("test_torch.py", "test_cupy.py", "test_jax.py")]
+FRAMEWORKS = [
+    FOLDER / f"test_{name}.py"
+    for name in ("torch", "torch_reference", "distributions", "serving", "cupy", "jax")
+]
 
 
 def skip_frameworks():

@@ -13,10 +13,7 @@ from topk_jit import compat
 
 @pytest.fixture
 def servers(monkeypatch):
-    for name in list(sys.modules):
-        if name.partition(".")[0] in ("sgl_kernel", "sglang"):
-            monkeypatch.delitem(sys.modules, name)
-    yield Servers(monkeypatch)
+    yield Servers(monkeypatch, hiding=("sgl_kernel", "sglang"))
     compat.sglang.uninstall()
 
 

@@ -32,9 +32,7 @@ from topk_jit import InvalidArgumentError, compat
 
 @pytest.fixture
 def servers(monkeypatch):
-    for name in [name for name in sys.modules if name.partition(".")[0] == "vllm"]:
-        monkeypatch.delitem(sys.modules, name)
-    yield Servers(monkeypatch)
+    yield Servers(monkeypatch, hiding=("vllm",))
     compat.vllm.uninstall()
 
 

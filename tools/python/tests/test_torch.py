@@ -4,17 +4,12 @@ import gc
 import threading
 
 import pytest
+from torch_devices import GPU, needs_gpu, needs_two_gpus, torch
 
 import topk_jit
+from topk_jit import torch_ops  # noqa: F401  registers the operators
 
-torch = pytest.importorskip("torch")
-
-from topk_jit import torch_ops  # noqa: E402, F401  registers the operators
-
-GPU = torch.cuda.is_available()
 DEVICES = ["cpu", *(["cuda"] if GPU else [])]
-needs_gpu = pytest.mark.skipif(not GPU, reason="torch sees no GPU")
-needs_two_gpus = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="there is no second GPU")
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 
