@@ -124,6 +124,29 @@ def torch_calls():
         yield "  Selector, out=", lambda: plain(score, lengths, out=out)
 
 
+    yield from torch_own_calls(torch, i)
+
+
+def torch_own_calls(torch, i):
+    """What torch takes for its own top-k, and for operators that do nothing."""
+    score, lengths, out = i.score, i.lengths, i.out
+    values, indices = torch.topk(score, TOPK, sorted=False)
+    library = torch.library.Library("topk_jit_bench", "DEF")
+    library.define("nothing(Tensor score, Tensor lengths, Tensor(a!) out) -> ()")
+    library.impl("nothing", lambda score, lengths, out: None, "CUDA")
+
+    @torch.library.custom_op("topk_jit_bench::custom", mutates_args=("out",))
+    def custom(score: torch.Tensor, lengths: torch.Tensor, out: torch.Tensor) -> None:
+        pass
+
+    bare = torch.ops.topk_jit_bench.nothing
+    yield "torch:", None
+    yield "  topk", lambda: torch.topk(score, TOPK, sorted=False)
+    yield "  topk, out=", lambda: torch.topk(score, TOPK, sorted=False, out=(values, indices))
+    yield "  an operator of nothing", lambda: bare(score, lengths, out)
+    yield "  a custom_op of nothing", lambda: custom(score, lengths, out)
+
+
 @contextlib.contextmanager
 def torch_allocating(**changes):
     """Types of tensors that are first seen inside are allocated for in another way."""
