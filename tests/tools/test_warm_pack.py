@@ -71,6 +71,17 @@ class Contents(pack_case.PackTest):
             self.fails("pack", self.out, *flags, status=4, naming=[self.cache, *words])
         self.assertFalse(self.out.exists())
 
+    def test_a_spec_that_is_none_is_told_why(self):
+        for spec, words in (
+            ("layout=pagd", ["did you mean 'paged'?"]),
+            ("index_dtype=int64", ["did you mean 'index'?"]),
+            ("topk=0", ["topk"]),
+            ("x" * 100_000, ["100000 bytes"]),
+        ):
+            self.fails("pack", self.out, "--spec", spec, status=2, naming=["--spec", *words])
+        many = [word for k in range(1, 258) for word in ("--spec", f"topk={k}")]
+        self.fails("pack", self.out, *many, status=2, naming=["wrong value 'topk=257'"])
+
     def test_no_cache_and_an_empty_one(self):
         self.fails("pack", self.out, status=4, naming=[self.cache, "does not exist"])
         self.assertFalse(self.cache.exists())

@@ -101,6 +101,9 @@ typedef struct warm_option {
     /** Puts a value (NULL if it has none) into the command's options, or the warm_common of a
      * common one. @return false = it is none; the parser says so */
     bool (*take)(const char *value, void *options);
+    /** What is wrong with a value that take refused, in one line; NULL, or it returns NULL: that
+     * it is not what is expected. */
+    const char *(*explain)(const char *value);
 } warm_option;
 
 /** The arguments that are no options. */

@@ -23,6 +23,12 @@ static bool take_spec(const char *text, void *options)
     return true;
 }
 
+static const char *explain_spec(const char *text)
+{
+    topk_jit_spec spec;
+    return tkj_spec_parse(text, &spec) != TOPK_JIT_OK ? topk_jit_last_error()->message : NULL;
+}
+
 size_t warm_pack_spec(const warm_pack_options *options, const char *text, size_t length)
 {
     size_t i = 0;
@@ -51,7 +57,8 @@ const warm_option warm_pack_option_table[] = {
      .help = "as TOPK_JIT_RECORD writes it; may be given again for further ones",
      .otherwise = "whatever is there",
      .expected = "a spec, such as operation=select,layout=ragged,topk=2048",
-     .take = take_spec},
+     .take = take_spec,
+     .explain = explain_spec},
     {.name = "all",
      .help = "also entries of templates that are not those of the library",
      .take = take_all},

@@ -109,9 +109,12 @@ void warm_complain_word(const char *what, const char *given, warm_words *words)
 
 static void complain_value(const warm_option *option, const char *given)
 {
+    const char *why = option->explain != NULL ? option->explain(given) : NULL;
     char name[WARM_WORD_SIZE + 2];
     snprintf(name, sizeof name, "--%s", option->name);
-    if (option->expected == NULL && option->words != NULL)
+    if (why != NULL)
+        warm_complain("%s: %s", name, why);
+    else if (option->expected == NULL && option->words != NULL)
         warm_complain_word(name, given, option->words);
     else
         warm_complain("%s: wrong value '%s' (expected: %s)", name, given,
