@@ -26,7 +26,8 @@ step_with_input() {
 
 # build_preset PRESET LOG [TARGET...]: configures and builds one preset with the CUDA_HOME that
 # tools/setup chose. Both are given: a cached path may be of a toolkit that is gone. The Python
-# package is built where its tests have a Python.
+# package is built where its tests have a Python. The array configure has further definitions.
+configure=()
 build_preset() {
     local preset=$1 log=$2 python=()
     shift 2
@@ -36,6 +37,6 @@ build_preset() {
     fi
     step "$log-configure.log" cmake --preset "$preset" \
         "-DTOPK_JIT_CUDA_INCLUDE=$CUDA_HOME/include" \
-        "-DTOPK_JIT_NVRTC_INCLUDE=$CUDA_HOME/include" "${python[@]}" || return
+        "-DTOPK_JIT_NVRTC_INCLUDE=$CUDA_HOME/include" "${python[@]}" "${configure[@]}" || return
     step "$log-build.log" cmake --build --preset "$preset" ${1:+--target "$@"} -- --quiet
 }
